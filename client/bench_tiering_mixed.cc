@@ -44,6 +44,7 @@ StatusOr<Side> run_side(const CommonOptions& common, const TieringBenchOptions& 
   SCYPER_RETURN_IF_ERROR(wait_until_placed(node->engine.get()));
   MixedOptions mixed;
   mixed.ch = options.ch;
+  if (!options.has_spec_skew) mixed.oltp.mix.skew = ch::kTieringSkew;
   mixed.oltp.seconds = options.warm_seconds;
   mixed.oltp.busy_cores = mixed.threads;
   // what the transactions use becomes hot again

@@ -125,6 +125,7 @@ struct TieringBenchOptions {
   uint32_t rounds = 3;             // of restarts, of nodes with and without a tier
   double warm_seconds = 10;        // of transactions before what is measured
   double seconds = 10;             // of transactions alone, and beside queries
+  bool has_spec_skew = false;      // these as TPC-C has them, not as kTieringSkew
   uint64_t lines = 2'000'000;      // of the table of the rounds of queries
   std::vector<double> hot_pct = {10, 20};
   std::vector<double> hot_queries_pct = {50, 65, 80, 95};

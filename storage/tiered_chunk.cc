@@ -153,8 +153,8 @@ class ValueFetch {
     };
     if (header.null_form == NullForm::kAll) return;
     if (header.has_runs != 0 && has_codes(header)) {
-      add(header.codes_at, std::min<uint64_t>(uint64_t{header.entries} * header.code_bits / 8 + 8,
-                                              place.bytes - header.codes_at));
+      add(header.codes_at,
+          std::min<uint64_t>(uint64_t{header.entries} * header.code_bits / 8 + 8, place.bytes - header.codes_at));
     }
     if (header.scheme != FrozenScheme::kDictionary || header.has_shared_text != 0) return;
     // texts lie behind their borders, to the end

@@ -1,5 +1,7 @@
 #include "client/ch/mix.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace scyper::ch {
@@ -72,8 +74,24 @@ void InputStream::next(Call& call) {
   stock_level(call);
 }
 
+// One of [low, high], by nurand() or by the skew.
+int64_t InputStream::draw(int64_t a, int64_t c, int64_t low, int64_t high) {
+  const Skew& skew = options_.skew;
+  if (skew.hot_percent <= 0) return nurand(random_, a, c, low, high);
+  constexpr int64_t kScatter = 7919;  // prime, and no divisor of any scale's numbers
+  const int64_t all = high - low + 1;
+  const auto part = [&](double percent) {
+    return std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(all) * percent / 100), 1, all);
+  };
+  const int64_t hot = part(skew.hot_percent);
+  const int64_t used = part(skew.hot_percent + skew.warm_percent);
+  const int64_t rank =
+      hits(skew.hot_reads_percent) || used == hot ? random_.between(0, hot - 1) : random_.between(hot, used - 1);
+  return low + rank * kScatter % all;
+}
+
 int32_t InputStream::customer() {
-  return static_cast<int32_t>(nurand(random_, 1023, kCustomerRun, 1, scale_.customers_per_district));
+  return static_cast<int32_t>(draw(1023, kCustomerRun, 1, scale_.customers_per_district));
 }
 
 int32_t InputStream::other_warehouse(int32_t home) {
@@ -84,10 +102,9 @@ int32_t InputStream::other_warehouse(int32_t home) {
 // A last name that at least one customer of the district has. Spec: every number below 1000 is a customer's (4.3.3.1);
 // census: names are drawn by frequency, so take the one of some customer.
 void InputStream::last_name(Call& call, size_t arg, int32_t w, int32_t d) {
-  const size_t size =
-      generator_.options().profile == Profile::kCensus
-          ? generator_.customer_last_name(w, d, customer(), call.last_name.data())
-          : write_last_name(nurand(random_, 255, kNameRun, 0, scale_.last_names() - 1), call.last_name.data());
+  const size_t size = generator_.options().profile == Profile::kCensus
+                          ? generator_.customer_last_name(w, d, customer(), call.last_name.data())
+                          : write_last_name(draw(255, kNameRun, 0, scale_.last_names() - 1), call.last_name.data());
   call.values[arg] = string_datum(call.last_name.data(), size);
 }
 
@@ -114,7 +131,7 @@ void InputStream::new_order(Call& call) {
       supply = other_warehouse(call.home);
       call.remote = true;
     }
-    call.elements[0][slot] = int_datum(nurand(random_, 8191, kItemRun, 1, scale_.items));
+    call.elements[0][slot] = int_datum(draw(8191, kItemRun, 1, scale_.items));
     call.elements[1][slot] = int_datum(supply);
     call.elements[2][slot] = int_datum(random_.between(1, 10));
   }

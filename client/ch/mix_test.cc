@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
+#include <numeric>
 #include <string>
+#include <vector>
 
 namespace scyper::ch {
 namespace {
@@ -75,6 +79,30 @@ TEST(Mix, CrossingShareAndHomes) {
       EXPECT_EQ(remote, candidates);
     }
   }
+}
+
+TEST(Mix, SkewGoesToAFewItems) {
+  const Generator generator({.scale = Scale::tiny(1)});
+  InputStream stream(generator, {.seed = 3, .rollback_percent = 0, .skew = kTieringSkew});
+  Call call;
+  std::map<int64_t, int> uses;
+  int lines = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    stream.next(call);
+    if (call.procedure != Procedure::kNewOrder) continue;
+    for (int64_t line = 0; line < array(call.args()[3]).size; ++line, ++lines) {
+      ++uses[call.elements[0][static_cast<size_t>(line)].lo];
+    }
+  }
+  const auto items = static_cast<size_t>(generator.scale().items);
+  EXPECT_EQ(uses.size(), items * 40 / 100);
+  EXPECT_GE(uses.begin()->first, 1);
+  EXPECT_LE(uses.rbegin()->first, static_cast<int64_t>(items));
+  std::vector<int> counts;
+  for (const auto& [item, count] : uses) counts.push_back(count);
+  std::sort(counts.rbegin(), counts.rend());
+  const int of_hot = std::accumulate(counts.begin(), counts.begin() + static_cast<ptrdiff_t>(items / 10), 0);
+  EXPECT_NEAR(of_hot, lines * 0.8, lines * 0.01);
 }
 
 TEST(Mix, CensusNamesExist) {

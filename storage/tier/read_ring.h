@@ -16,9 +16,9 @@ struct ReadCompletion {
 };
 
 // Reads by io_uring.
-// Threads: add() and submit() by one at a time, wait() by one at a time; the two do not exclude each other. Whoever submits is
-// interrupted when its reads end, so that it is best the one that waits. Fork: not in the child, which does not have
-// it.
+// Threads: add() and submit() by one at a time, wait() by one at a time; the two do not exclude each other. Whoever
+// submits is interrupted when its reads end, so that it is best the one that waits. Fork: not in the child, which does
+// not have it.
 class ReadRing {
  public:
   // reads_max: at once. 0A000: this system has no io_uring for us.

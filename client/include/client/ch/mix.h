@@ -43,6 +43,16 @@ struct Call {
   std::array<char, 24> last_name;
 };
 
+// Which items, customers and last names transactions want, instead of TPC-C's NURand: hot_reads_percent of the reads go
+// to the hot ones, which are hot_percent of all, the others to the warm ones, warm_percent of all; nobody wants the
+// rest (Meyer et al., ADMS 2015, 3.3: 10, 30 and 80). They lie scattered. hot_percent 0: none of this.
+struct Skew {
+  double hot_percent = 0;
+  double warm_percent = 0;
+  double hot_reads_percent = 0;
+};
+constexpr Skew kTieringSkew{10, 30, 80};
+
 struct MixOptions {
   uint64_t seed = 1;
   std::vector<int32_t> homes = {};  // the terminals' warehouses, for instance those of one partition; empty = all
@@ -53,6 +63,7 @@ struct MixOptions {
   // Shares in percent, the rest is StockLevel.
   int new_order_percent = 45, payment_percent = 43, order_status_percent = 4, delivery_percent = 4;
   int rollback_percent = 1;  // of the NewOrders
+  Skew skew = {};
 };
 
 // Makes the inputs of transactions as terminals do (TPC-C 5.11, clauses 2.4 to 2.8): no keying, no think time.
@@ -71,6 +82,7 @@ class InputStream {
   void delivery(Call& call);
   void stock_level(Call& call);
 
+  int64_t draw(int64_t a, int64_t c, int64_t low, int64_t high);
   int32_t customer();
   int32_t other_warehouse(int32_t home);
   void last_name(Call& call, size_t arg, int32_t w, int32_t d);

@@ -1,13 +1,18 @@
 #include "replay/archive.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "query/catalog_image.h"
 #include "query/local_indexes.h"
 #include "storage/temporary.h"
@@ -145,17 +150,58 @@ StatusOr<TablesOfArchive> match_tables(const std::string& path, const storage::A
   return tables;
 }
 
-Status build_indexes(Team* team, const TablesOfArchive& tables, std::string_view companions_of_archive) {
-  std::vector<storage::TablePartition*> partitions;
-  for (const auto& [entry, table] : tables) {
-    for (uint32_t i = 0; i < table->partition_count(); ++i) partitions.push_back(table->partition(i));
+// What there is to do for an archive's tables: each is loaded, the largest first; the partitions of one that is there
+// get their indexes while others are loaded. Threads: any.
+class LoadQueue {
+ public:
+  struct Piece {
+    size_t table = 0;
+    storage::TablePartition* partition = nullptr;  // whose indexes are to be filled; null: the table is to be loaded
+  };
+
+  explicit LoadQueue(const TablesOfArchive& tables) : tables_(tables), unloaded_(tables.size()) {
+    std::vector<size_t> order(tables.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto rank = [&](size_t table) { return std::pair(~tables[table].first->rows, table); };
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank(a) < rank(b); });
+    for (const size_t table : order) ready_.push_back({table, nullptr});
+    loaded_s_ = now_s();
   }
-  SCYPER_RETURN_IF_ERROR(
-      run_pieces(team, partitions.size(), [&](size_t i) { return storage::fill_indexes(partitions[i]); }));
-  SCYPER_ASSIGN_OR_RETURN(auto companions, find_companions(companions_of_archive, tables));
-  return run_pieces(team, companions.size(),
-                    [&](size_t i) { return companions[i].table->build_hash_companion(companions[i].index); });
-}
+
+  // Waits for it. False: nothing is left, or something has failed.
+  bool next(Piece* piece) {
+    MutexLock lock(&mutex_);
+    while (ready_.empty() && unloaded_ > 0 && !has_failed_) changed_.wait(mutex_);
+    if (ready_.empty() || has_failed_) return false;
+    *piece = ready_.front();
+    ready_.pop_front();
+    return true;
+  }
+  void finish(const Piece& piece, bool is_ok) {
+    MutexLock lock(&mutex_);
+    has_failed_ = has_failed_ || !is_ok;
+    if (piece.partition == nullptr && is_ok) {
+      storage::Table* table = tables_[piece.table].second;
+      for (uint32_t i = 0; i < table->partition_count(); ++i) ready_.push_back({piece.table, table->partition(i)});
+      --unloaded_;
+      loaded_s_ = now_s();
+    }
+    changed_.notify_all();
+  }
+  double loaded_s() {  // when the last table was
+    MutexLock lock(&mutex_);
+    return loaded_s_;
+  }
+
+ private:
+  const TablesOfArchive& tables_;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Piece> ready_ ABSL_GUARDED_BY(mutex_);
+  size_t unloaded_ ABSL_GUARDED_BY(mutex_);
+  bool has_failed_ ABSL_GUARDED_BY(mutex_) = false;
+  double loaded_s_ ABSL_GUARDED_BY(mutex_) = 0;
+};
 
 Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const query::Catalog& catalog,
                    bool uses_places, const PartitionSet& held, ArchiveLoaded* loaded) {
@@ -164,7 +210,7 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
   std::atomic<uint64_t> raw_bytes{0}, rows{0}, placed_rows{0};
   std::vector<Status> places(tables.size());
   const double start_s = now_s();
-  SCYPER_RETURN_IF_ERROR(run_pieces(&team, tables.size(), [&](size_t i) -> Status {
+  const auto load = [&](size_t i) -> Status {
     SCYPER_ASSIGN_OR_RETURN(
         auto one, storage::load_archive_table(disk, path, *tables[i].first, tables[i].second, {}, uses_places, held));
     raw_bytes += one.raw_bytes;
@@ -173,18 +219,30 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
     places[i] = one.places;
     loaded->manifest.tables[i].chunks = std::move(one.chunks);
     return Status();
+  };
+  LoadQueue queue(tables);
+  SCYPER_RETURN_IF_ERROR(team.run([&](uint32_t) -> Status {
+    for (LoadQueue::Piece piece; queue.next(&piece);) {
+      Status status = piece.partition == nullptr ? load(piece.table) : storage::fill_indexes(piece.partition);
+      queue.finish(piece, status.ok());
+      SCYPER_RETURN_IF_ERROR(status);
+    }
+    return Status();
   }));
-  const double loaded_s = now_s();
-  const std::string* companions = loaded->manifest.attachment("companions");
-  SCYPER_RETURN_IF_ERROR(build_indexes(&team, tables, companions != nullptr ? *companions : std::string_view()));
+  const std::string* attached = loaded->manifest.attachment("companions");
+  SCYPER_ASSIGN_OR_RETURN(auto companions,
+                          find_companions(attached != nullptr ? *attached : std::string_view(), tables));
+  SCYPER_RETURN_IF_ERROR(run_pieces(&team, companions.size(), [&](size_t i) {
+    return companions[i].table->build_hash_companion(companions[i].index);
+  }));
   loaded->raw_bytes = raw_bytes;
   loaded->rows = rows;
   loaded->placed_rows = placed_rows;
   for (const Status& status : places) {
     if (!status.ok()) loaded->warnings.emplace_back(status.message());
   }
-  loaded->load_s = loaded_s - start_s;
-  loaded->index_s = now_s() - loaded_s;
+  loaded->load_s = queue.loaded_s() - start_s;
+  loaded->index_s = now_s() - queue.loaded_s();
   return Status();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <future>
 #include <memory>
 #include <utility>
 
@@ -34,7 +35,15 @@ double thread_cpu_s() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// One recovery. Threads: one.
+// The log behind an LSN, with its first segment.
+struct LogStart {
+  uint64_t lsn = 0;
+  std::unique_ptr<LogScan> scan;
+  ScannedSegment segment;
+  bool has_segment = false;
+};
+
+// One recovery. Threads: one, and one more that reads the log's first segment while an archive is loaded.
 class Recovery {
  public:
   Recovery(Disk* disk, const std::string& directory, const NodeIdentity& identity, query::Database* database,
@@ -60,6 +69,7 @@ class Recovery {
   void say(const std::string& line) const {
     if (options_.on_progress) options_.on_progress(line);
   }
+  std::string log_path() const { return options_.log.empty() ? log_directory(directory_) : options_.log; }
   LogScan::Care care() const { return options_.syncs ? LogScan::Care::kBelieves : LogScan::Care::kLooks; }
   void remember(const RecordView& record) const;
   Status make_replayer();
@@ -72,9 +82,11 @@ class Recovery {
   Status check_start(const LogScan& scan);
   Status torn_error(const LogScan& scan) const;
   void note_groups(const ScannedSegment& segment);
-  Status drop_log(const std::string& log);
+  Status drop_log();
   Status set_damaged_aside();
   Status end_log(LogScan* scan) const;
+  StatusOr<LogStart> begin_log(uint64_t lsn) const;
+  StatusOr<LogStart> take_log_start();
   Status replay_log();
   Status replay_without_tier(const Status& why);
 
@@ -87,6 +99,7 @@ class Recovery {
   std::vector<storage::ArchiveEntry> damaged_;  // archives
   bool uses_places_ = true;
   Recovered result_;
+  std::future<StatusOr<LogStart>> log_ahead_;  // the end of a recovery waits for it
 };
 
 // Of a record with a client: its request, so that it is not repeated.
@@ -102,6 +115,9 @@ bool Recovery::is_wanted(const storage::ArchiveEntry& entry, const storage::Arch
 }
 
 Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
+  if (options_.threads > 1) {
+    log_ahead_ = std::async(std::launch::async, [this, lsn = entry.lsn] { return begin_log(lsn); });
+  }
   auto loaded = load_archive(
       disk_, entry.path, std::max(1u, options_.threads), database_,
       [this](const std::vector<std::string>& texts) { replayer_->prepare(texts); }, uses_places, options_.partitions);
@@ -222,7 +238,8 @@ Status Recovery::torn_error(const LogScan& scan) const {
 }
 
 // Oldest first: what a crash leaves is still a log that ends before the archive.
-Status Recovery::drop_log(const std::string& log) {
+Status Recovery::drop_log() {
+  const std::string log = log_path();
   SCYPER_ASSIGN_OR_RETURN(auto files, storage::list_segments(disk_, log));
   for (const storage::SegmentFile& file : files) {
     SCYPER_RETURN_IF_ERROR(disk_->remove(file.path));
@@ -271,22 +288,36 @@ Status Recovery::end_log(LogScan* scan) const {
   return scan->trim();
 }
 
+StatusOr<LogStart> Recovery::begin_log(uint64_t lsn) const {
+  LogStart start;
+  start.lsn = lsn;
+  SCYPER_ASSIGN_OR_RETURN(start.scan, LogScan::open(disk_, log_path(), identity_.cluster, care()));
+  SCYPER_RETURN_IF_ERROR(start.scan->skip_to(lsn));
+  SCYPER_ASSIGN_OR_RETURN(start.has_segment, start.scan->next(&start.segment));
+  return start;
+}
+
+// It may have been read for another archive.
+StatusOr<LogStart> Recovery::take_log_start() {
+  if (log_ahead_.valid()) {
+    auto start = log_ahead_.get();
+    if (start.ok() && start->lsn == result_.archive_lsn) return start;
+  }
+  return begin_log(result_.archive_lsn);
+}
+
 Status Recovery::replay_log() {
   const double start_s = now_s();
-  const std::string log = options_.log.empty() ? log_directory(directory_) : options_.log;
-  SCYPER_ASSIGN_OR_RETURN(auto scan, LogScan::open(disk_, log, identity_.cluster, care()));
-  SCYPER_RETURN_IF_ERROR(scan->skip_to(result_.archive_lsn));
+  SCYPER_ASSIGN_OR_RETURN(LogStart start, take_log_start());
+  result_.read_s += now_s() - start_s;
+  const std::unique_ptr<LogScan> scan = std::move(start.scan);
   Replayer::Range range = options_.range;
   range.from_lsn = result_.archive_lsn;
   result_.lsn = result_.archive_lsn;
-  ScannedSegment segment;
+  ScannedSegment segment = std::move(start.segment);
   double said_s = start_s;
   bool is_first = true;
-  while (true) {
-    const double read_s = now_s();
-    SCYPER_ASSIGN_OR_RETURN(const bool any, scan->next(&segment));
-    result_.read_s += now_s() - read_s;
-    if (!any) break;
+  for (bool any = start.has_segment; any;) {
     if (is_first) SCYPER_RETURN_IF_ERROR(check_start(*scan));
     is_first = false;
     std::vector<ScannedGroup> groups;
@@ -306,6 +337,9 @@ Status Recovery::replay_log() {
                           scan->complete_lsn(), replayer_->transactions(), said_s - start_s));
     }
     if (replayer_->last_lsn() >= range.to_lsn) break;
+    const double read_s = now_s();
+    SCYPER_ASSIGN_OR_RETURN(any, scan->next(&segment));
+    result_.read_s += now_s() - read_s;
   }
   result_.was_torn = scan->is_torn();
   if (scan->is_torn() && options_.refuses_torn) return torn_error(*scan);
@@ -317,7 +351,7 @@ Status Recovery::replay_log() {
     say(absl::StrCat("recovery: the log ends at LSN ", scan->complete_lsn(), ", before the archive: it is dropped"));
     result_.terms.clear();
     result_.last_term = result_.term;
-    return drop_log(log);
+    return drop_log();
   }
   if (ends_before) {
     return with_hint(sql_error("XX001", absl::StrCat("the log ends at LSN ", scan->complete_lsn(),

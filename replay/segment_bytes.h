@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,8 +30,11 @@ class SegmentBytes {
  private:
   std::unique_ptr<File> file_;
   uint64_t file_bytes_ = 0;
-  uint64_t read_bytes_ = 0;        // of them are here
-  std::unique_ptr<char[]> bytes_;  // only what was read has been touched
+  uint64_t read_bytes_ = 0;  // of them are here
+  struct Free {
+    void operator()(char* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<char[], Free> bytes_;  // only what was read has been touched
   uint64_t capacity_ = 0;
   std::unique_ptr<char[]> passed_;  // for what is not kept
   Status failure_;

@@ -25,7 +25,7 @@ Failpoint after_places("archive.after_places");
 Failpoint before_place("recovery.before_place");
 
 constexpr uint32_t kPlacesMagic = 0x50796353;  // "ScyP"
-constexpr uint32_t kPlacesVersion = 1;
+constexpr uint32_t kPlacesVersion = 2;         // 1: only of chunks that have data in the tier
 constexpr uint32_t kNoFile = UINT32_MAX;
 constexpr size_t kTextsBytes = size_t{1} << 20;  // of a record of texts, roughly
 constexpr uint64_t kPlaceRecordMax = uint64_t{1} << 31;
@@ -46,10 +46,10 @@ uint64_t place_hash(std::string_view body, uint64_t number, uint32_t kind) {
 
 Status places_damaged(const std::string& what) { return sql_error("XX001", what); }
 
-// The slot of a chunk that has data in the tier, else null.
-const FrozenSlot* tiered_slot(const Table& table, const ArchiveChunk& chunk) {
+// The slot of a frozen chunk, else null.
+const FrozenSlot* frozen_slot(const Table& table, const ArchiveChunk& chunk) {
   const FrozenSlot* slot = slot_of(table.partition(chunk.partition), Tid{chunk.chunk} << kChunkShift);
-  return slot != nullptr && slot->tiered != nullptr ? slot : nullptr;
+  return slot != nullptr && slot->state == ChunkState::kFrozen && slot->image != nullptr ? slot : nullptr;
 }
 
 bool visit_keys(const FrozenHeader& head, uint32_t bytes, const std::function<bool(uint32_t)>& visit) {
@@ -69,16 +69,18 @@ class PlacesWriter {
   PlacesWriter(const Table& table, const ArchiveTable& archive, const std::function<void(uint64_t)>& on_bytes)
       : table_(table), archive_(archive), on_bytes_(on_bytes) {}
 
+  // False: nothing of the table is in the tier.
   bool find_files() {
     for (const ArchiveChunk& chunk : archive_.chunks) {
-      const FrozenSlot* slot = tiered_slot(table_, chunk);
+      const FrozenSlot* slot = frozen_slot(table_, chunk);
       if (slot == nullptr) continue;
       chunks_.emplace_back(&chunk, slot);
+      if (slot->tiered == nullptr) continue;
       for (const TierPlace& place : slot->tiered->places) {
         if (place.file != nullptr) files_.try_emplace(place.file.get(), static_cast<uint32_t>(files_.size()));
       }
     }
-    return !chunks_.empty();
+    return !files_.empty();
   }
 
   Status write(File* file) {
@@ -152,8 +154,9 @@ class PlacesWriter {
       put_number(&body, static_cast<uint16_t>(range.begin));
       put_number(&body, static_cast<uint16_t>(range.end));
     }
-    put_number(&body, static_cast<uint32_t>(slot.tiered->places.size()));
-    for (const TierPlace& place : slot.tiered->places) {
+    const std::vector<TierPlace> places = slot.tiered != nullptr ? slot.tiered->places : std::vector<TierPlace>();
+    put_number(&body, static_cast<uint32_t>(places.size()));
+    for (const TierPlace& place : places) {
       put_number(&body, place.file == nullptr ? kNoFile : files_.at(place.file.get()));
       put_number(&body, place.bytes);
       put_number(&body, place.values_at);
@@ -193,7 +196,7 @@ Status write_places(Disk* disk, const std::string& path, const Table& table, con
 namespace {
 
 // One record, and the offset behind it.
-Status read_place_record(File* file, uint64_t number, uint64_t* offset, uint32_t* kind, std::string* body) {
+Status read_place_record(File* file, uint64_t number, uint64_t* offset, PlaceRecord* record) {
   PlaceHeader header;
   SCYPER_ASSIGN_OR_RETURN(size_t got, file->read(*offset, reinterpret_cast<char*>(&header), sizeof(header)));
   SCYPER_ASSIGN_OR_RETURN(const uint64_t size, file->size());
@@ -201,13 +204,17 @@ Status read_place_record(File* file, uint64_t number, uint64_t* offset, uint32_t
       header.bytes > size - *offset - sizeof(header)) {
     return places_damaged("no record begins here");
   }
-  body->resize(header.bytes);
-  SCYPER_ASSIGN_OR_RETURN(got, file->read(*offset + sizeof(header), body->data(), body->size()));
-  if (got != body->size() || header.hash != place_hash(*body, number, header.kind)) {
+  if (record->bytes == nullptr || header.bytes > record->capacity) {
+    record->capacity = header.bytes;
+    record->bytes = std::make_unique_for_overwrite<char[]>(record->capacity);
+  }
+  SCYPER_ASSIGN_OR_RETURN(got, file->read(*offset + sizeof(header), record->bytes.get(), header.bytes));
+  record->size = got;
+  if (got != header.bytes || header.hash != place_hash(record->body(), number, header.kind)) {
     return places_damaged("a record does not match its hash");
   }
-  *offset += sizeof(header) + body->size();
-  *kind = header.kind;
+  *offset += sizeof(header) + got;
+  record->kind = header.kind;
   return Status();
 }
 
@@ -218,7 +225,8 @@ struct NamedFile {
 StatusOr<std::vector<NamedFile>> read_named_files(std::string_view body, uint32_t table) {
   NumberReader in{body};
   const auto version = in.number<uint32_t>();
-  if (in.ok && version != kPlacesVersion) return sql_error("0A000", "places of a version that is not known");
+  if (in.ok && (version == 0 || version > kPlacesVersion))
+    return sql_error("0A000", "places of a version that is not known");
   if (in.number<uint32_t>() != table) return places_damaged("the places are another table's");
   std::vector<NamedFile> files(in.count(sizeof(NamedFile)));
   for (NamedFile& file : files) {
@@ -239,10 +247,9 @@ StatusOr<std::set<uint64_t>> read_archive_tier_files(Disk* disk, const std::stri
     if (!disk->exists(name)) continue;
     auto file = disk->open(name, OpenMode::kRead);
     uint64_t offset = 0;
-    uint32_t kind = 0;
-    std::string body;
-    if (!file.ok() || !read_place_record(file->get(), 0, &offset, &kind, &body).ok()) continue;  // its rows are read
-    const auto files = read_named_files(body, table.id);
+    PlaceRecord record;
+    if (!file.ok() || !read_place_record(file->get(), 0, &offset, &record).ok()) continue;  // its rows are read
+    const auto files = read_named_files(record.body(), table.id);
     if (!files.ok()) continue;
     for (const NamedFile& one : *files) stamps.insert(one.stamp);
   }
@@ -250,12 +257,13 @@ StatusOr<std::set<uint64_t>> read_archive_tier_files(Disk* disk, const std::stri
 }
 
 PlacesReader::~PlacesReader() {
-  for (const auto& [column, key] : held_) table_->frozen_store()->dictionaries.column(column)->release(key);
+  for (uint32_t column = 0; column < table_->schema().columns.size(); ++column) {
+    RelationDictionary* dictionary = table_->frozen_store()->dictionaries.column(column);
+    if (dictionary != nullptr) dictionary->end_restore();
+  }
 }
 
-Status PlacesReader::next(Record* record) {
-  return read_place_record(file_.get(), number_++, &offset_, &record->kind, &record->body);
-}
+Status PlacesReader::next(PlaceRecord* record) { return read_place_record(file_.get(), number_++, &offset_, record); }
 
 Status PlacesReader::read(ArchiveChunks* chunks, std::vector<const ArchiveChunk*>* placed) {
   const std::string name = path_ + "/" + places_file_name(table_->schema().id.value());
@@ -267,15 +275,15 @@ Status PlacesReader::read(ArchiveChunks* chunks, std::vector<const ArchiveChunk*
   auto opened = disk_->open(name, OpenMode::kRead);
   if (!opened.ok()) return opened.status();
   file_ = *std::move(opened);
-  Record record;
+  PlaceRecord record;
   do {
     Status status = next(&record);
     if (!status.ok()) return at_place(status);
     if ((number_ == 1) != (record.kind == kPlaceFiles)) return at_place(places_damaged("it contradicts itself"));
-    if (record.kind == kPlaceFiles) status = read_files(record.body);
-    if (record.kind == kPlaceTexts) status = read_texts(record.body);
+    if (record.kind == kPlaceFiles) status = read_files(record.body());
+    if (record.kind == kPlaceTexts) status = read_texts(&record);
     if (!status.ok()) return at_place(status);
-    if (record.kind == kPlaceChunk) first.Update(place(record.body, chunks, placed));
+    if (record.kind == kPlaceChunk) first.Update(place(record.body(), chunks, placed));
   } while (record.kind != kPlaceEnd);
   return first;
 }
@@ -290,19 +298,25 @@ Status PlacesReader::read_files(std::string_view body) {
   return Status();
 }
 
-Status PlacesReader::read_texts(std::string_view body) {
-  NumberReader in{body};
+// The dictionary keeps the record's bytes.
+Status PlacesReader::read_texts(PlaceRecord* record) {
+  NumberReader in{record->body()};
   const auto column = in.number<uint32_t>();
   RelationDictionary* dictionary =
       column < table_->schema().columns.size() ? table_->frozen_store()->dictionaries.column(column) : nullptr;
   if (dictionary == nullptr) return places_damaged("texts of a column that has no dictionary");
+  std::vector<RelationDictionary::RestoredText> texts;
   while (in.ok && !in.bytes.empty()) {
     const auto key = in.number<uint32_t>();
     const std::string_view text = in.text(in.number<uint32_t>());
-    if (!in.ok || !dictionary->restore(key, text)) return places_damaged("texts contradict themselves");
-    held_.emplace(column, key);
+    if (!in.ok) return places_damaged("texts are cut off");
+    texts.push_back(
+        {key, static_cast<uint32_t>(text.data() - record->bytes.get()), static_cast<uint32_t>(text.size())});
   }
-  return in.ok ? Status() : places_damaged("texts are cut off");
+  if (!in.ok || !dictionary->restore(std::move(record->bytes), record->size, texts)) {
+    return places_damaged("texts contradict themselves");
+  }
+  return Status();
 }
 
 namespace {
@@ -320,7 +334,7 @@ bool read_invalid(NumberReader* in, InvalidRanges* ranges) {
 
 // Whether the image lies within its bytes and is one of this table's chunks, with data elsewhere where a place is
 // known.
-bool is_image_of(const Table& table, std::string_view bytes, const TieredColumns& tiered) {
+bool is_image_of(const Table& table, std::string_view bytes, const std::vector<TierPlace>& places) {
   FrozenChunkHeader header;
   const size_t columns = table.schema().columns.size();
   if (bytes.size() < sizeof(header) + columns * sizeof(uint32_t)) return false;
@@ -334,7 +348,7 @@ bool is_image_of(const Table& table, std::string_view bytes, const TieredColumns
     if (begin % 8 != 0 || begin > bytes.size() || bytes.size() - begin < sizeof(FrozenHeader)) return false;
     FrozenHeader head;
     std::memcpy(&head, bytes.data() + begin, sizeof(head));
-    const TierPlace& place = tiered.places[i];
+    const TierPlace place = places.empty() ? TierPlace() : places[i];
     if (head.kind != table.layout().columns[i].kind || head.count != kChunkTuples) return false;
     if (is_elsewhere != (place.file != nullptr) || (is_elsewhere && place.bytes != head.bytes)) return false;
     if (uint64_t{is_elsewhere ? head_bytes(head) : head.bytes} > bytes.size() - begin) return false;
@@ -348,16 +362,23 @@ bool is_image_of(const Table& table, std::string_view bytes, const TieredColumns
 Status PlacesReader::hold_keys(const char* image) {
   const RelationDictionaries& dictionaries = table_->frozen_store()->dictionaries;
   const FrozenChunk chunk(image, &dictionaries);
-  std::vector<std::pair<uint32_t, uint32_t>> keys;
+  std::vector<uint32_t> keys;
   for (uint32_t column = 0; column < chunk.header().columns; ++column) {
     const FrozenHeader& head = chunk.header_of(column);
-    const bool is_listed = visit_keys(head, chunk.has_data(column) ? head.bytes : head_bytes(head), [&](uint32_t key) {
-      keys.emplace_back(column, key);
-      return held_.contains(std::pair(column, key));
-    });
-    if (!is_listed) return places_damaged("an image lists texts that are not there");
+    keys.clear();
+    const bool lies_within =
+        visit_keys(head, chunk.has_data(column) ? head.bytes : head_bytes(head), [&](uint32_t key) {
+          keys.push_back(key);
+          return true;
+        });
+    if (keys.empty() && lies_within) continue;
+    RelationDictionary* dictionary = dictionaries.column(column);
+    if (lies_within && dictionary != nullptr && dictionary->hold(keys)) continue;
+    while (column-- > 0) {
+      if (dictionaries.column(column) != nullptr) release_frozen(chunk.head(column), dictionaries.column(column));
+    }
+    return places_damaged("an image lists texts that are not there");
   }
-  for (const auto& [column, key] : keys) dictionaries.column(column)->hold(key);
   return Status();
 }
 
@@ -384,14 +405,15 @@ Status PlacesReader::place(std::string_view body, ArchiveChunks* chunks, std::ve
     }
   }
   const bool fits = of->second->present_rows() + invalid.positions() == kChunkTuples;
-  if (!in.ok || !fits || tiered->places.size() != table_->schema().columns.size() ||
-      !is_image_of(*table_, in.bytes, *tiered)) {
+  const size_t columns = tiered->places.empty() ? 0 : table_->schema().columns.size();
+  if (!in.ok || !fits || tiered->places.size() != columns || !is_image_of(*table_, in.bytes, tiered->places)) {
     return places_damaged("an image does not fit its table");
   }
+  if (columns == 0) tiered = nullptr;  // all of it is in memory
   FrozenStore* store = table_->frozen_store();
   const char* image = publish_image(in.bytes, store->memory);
   if (image == nullptr) return sql_error("53200", "no frozen memory is left");
-  tiered->id = store->tier->new_id();
+  if (tiered != nullptr) tiered->id = store->tier->new_id();
   Status status = hold_keys(image);
   if (status.ok() && !append_frozen(table_->partition(partition), image, std::move(invalid), std::move(tiered))) {
     release_image(image, store->dictionaries);
@@ -404,6 +426,63 @@ Status PlacesReader::place(std::string_view body, ArchiveChunks* chunks, std::ve
   placed->push_back(of->second);
   chunks->erase(of);
   return status;
+}
+
+namespace {
+
+struct FileRange {
+  const TierFile* file;
+  uint64_t begin;
+  uint64_t end;
+};
+
+std::vector<FileRange> key_ranges(const Table& table) {
+  std::set<uint32_t> columns;
+  for (const IndexPlan& index : table.partition(0)->plan->indexes) {
+    columns.insert(index.columns.begin(), index.columns.end());
+  }
+  std::vector<FileRange> ranges;
+  for (uint32_t i = 0; i < table.partition_count(); ++i) {
+    const TablePartition* partition = table.partition(i);
+    for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+      const FrozenSlot* slot = slot_of(partition, chunk << kChunkShift);
+      if (slot == nullptr || slot->tiered == nullptr) continue;
+      for (const uint32_t column : columns) {
+        const TierPlace& place = slot->tiered->places[column];
+        if (place.file != nullptr) ranges.push_back({place.file.get(), place.offset, place.offset + place.bytes});
+      }
+    }
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const FileRange& a, const FileRange& b) {
+    return std::pair(a.file->number(), a.begin) < std::pair(b.file->number(), b.begin);
+  });
+  return ranges;
+}
+
+}  // namespace
+
+void read_keys_ahead(const Table& table) {
+  constexpr uint64_t kGapBytes = uint64_t{128} << 10;  // reading over so much takes less than another read
+  constexpr uint64_t kPieceBytes = uint64_t{2} << 20;
+  FrozenTier* tier = table.frozen_store()->tier;
+  std::vector<FileRange> merged;
+  uint64_t bytes = 0;
+  for (const FileRange& range : key_ranges(table)) {
+    if (!merged.empty() && merged.back().file == range.file && range.begin <= merged.back().end + kGapBytes) {
+      bytes += range.end - std::min(range.end, merged.back().end);
+      merged.back().end = std::max(merged.back().end, range.end);
+    } else {
+      bytes += range.end - range.begin;
+      merged.push_back(range);
+    }
+  }
+  if (bytes > tier->cache()->options().bytes / 2) return;
+  const auto piece = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+  for (const FileRange& range : merged) {
+    for (uint64_t at = range.begin; at < range.end; at += kPieceBytes) {
+      if (!tier->read(*range.file, at, std::min(kPieceBytes, range.end - at), piece.get()).ok()) return;
+    }
+  }
 }
 
 }  // namespace scyper::storage

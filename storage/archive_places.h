@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "base/disk.h"
 #include "base/status.h"
 #include "storage/archive.h"
@@ -20,10 +19,20 @@
 // tier, so that a restart takes them as they are and does not read their rows. Bytes: docs/log_format.md, "Places".
 namespace scyper::storage {
 
-// Of those chunks of the archive that have data in the tier; nothing, and no file, where none has. Fork: made for a
-// child.
+// Of those chunks of the archive that are frozen; nothing, and no file, where none has data in the tier. Fork: made for
+// a child.
 Status write_places(Disk* disk, const std::string& path, const Table& table, const ArchiveTable& archive,
                     const std::function<void(uint64_t bytes)>& on_bytes);
+
+// Its bytes are those of the record that was read last, unless they have been taken away.
+struct PlaceRecord {
+  uint32_t kind = 0;
+  std::unique_ptr<char[]> bytes;
+  size_t capacity = 0;
+  size_t size = 0;
+
+  std::string_view body() const { return {bytes.get(), size}; }
+};
 
 // Brings frozen chunks of an archive to a table that has no rows yet, with what its dictionaries hold for them. All of
 // it may fail, for whatever reason: the archive has the rows.
@@ -42,13 +51,9 @@ class PlacesReader {
   Status read(ArchiveChunks* chunks, std::vector<const ArchiveChunk*>* placed);
 
  private:
-  struct Record {
-    uint32_t kind = 0;
-    std::string body;
-  };
-  Status next(Record* record);
+  Status next(PlaceRecord* record);
   Status read_files(std::string_view body);
-  Status read_texts(std::string_view body);
+  Status read_texts(PlaceRecord* record);
   Status place(std::string_view body, ArchiveChunks* chunks, std::vector<const ArchiveChunk*>* placed);
   Status hold_keys(const char* image);
 
@@ -60,7 +65,11 @@ class PlacesReader {
   uint64_t number_ = 0;
   std::vector<std::shared_ptr<const TierFile>> files_;  // null: it cannot be used
   Status files_status_;
-  absl::flat_hash_set<std::pair<uint32_t, uint32_t>> held_;  // columns and keys
 };
+
+// Reads the vectors of the table's key columns that are in the tier into its cache, in the order of the files, so that
+// building indexes, which comes next, does not wait for one after the other. Where the cache has room for all; what
+// cannot be read is said to whoever needs it.
+void read_keys_ahead(const Table& table);
 
 }  // namespace scyper::storage

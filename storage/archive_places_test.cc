@@ -198,6 +198,49 @@ TEST_F(ArchivePlacesTest, RestartsInPlace) {
   EXPECT_TRUE(warnings_.empty());
 }
 
+// Chunks that are all in memory are beside those in the tier; where nothing is in the tier, rows are read.
+TEST_F(ArchivePlacesTest, ChunksInMemory) {
+  options_.memory_bytes = uint64_t{1} << 30;
+  ASSERT_TRUE(start());
+  append(0, static_cast<int>(kChunkTuples));
+  evict();
+  archive();
+  auto load = restart();
+  ASSERT_TRUE(load.ok()) << load.status();
+  EXPECT_EQ(load->placed_rows, 0u);
+  options_.memory_bytes = 0;
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(this->load().ok());
+  evict();
+  EXPECT_GT(tier_->counts().tiered_vectors, 0u);
+  archive();
+  options_.memory_bytes = uint64_t{1} << 30;
+  ASSERT_TRUE(restart().ok());
+  append(0, static_cast<int>(kChunkTuples));
+  append(1, 2 * static_cast<int>(kChunkTuples));
+  evict();
+  const uint64_t tiered = tier_->counts().tiered_bytes;
+  remove_some(300);
+  const uint64_t frozen = rows();
+  append(1, 20);
+  archive();
+  const Digest before = table_digest(*table_);
+  for (int life = 0; life < 2; ++life) {
+    load = restart();
+    ASSERT_TRUE(load.ok()) << load.status();
+    EXPECT_TRUE(load->places.ok()) << load->places;
+    EXPECT_EQ(load->placed_rows, frozen);
+    EXPECT_EQ(tier_->counts().tiered_bytes, tiered);
+    EXPECT_EQ(table_digest(*table_), before);
+    archive();
+  }
+  options_.memory_bytes = 0;  // and go there like any others
+  ASSERT_TRUE(restart().ok());
+  evict();
+  EXPECT_GT(tier_->counts().tiered_bytes, tiered);
+  EXPECT_EQ(table_digest(*table_), before);
+}
+
 // A file stays as long as an archive names it, and no longer.
 TEST_F(ArchivePlacesTest, FilesGoWhenNobodyNamesThem) {
   append(0, static_cast<int>(kChunkTuples));

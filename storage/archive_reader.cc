@@ -269,6 +269,7 @@ class TableLoader {
     if (load_.rows != (held_.is_all() ? entry_.rows : wanted_rows))
       return damaged(path_ + "/MANIFEST: another number of rows than the blocks have");
     if (table_ != nullptr) finish();
+    if (load_.placed_rows > 0) read_keys_ahead(*table_);
     return std::move(load_);
   }
 
@@ -465,22 +466,71 @@ Status check_archive_chunk(File* file, const ArchiveFile& of, const ArchiveChunk
   return offset == end && hash == chunk.hash ? Status() : damaged("the blocks are not those that the manifest says");
 }
 
+namespace {
+
+// Fills one index of a partition that has rows and no keys.
+class IndexFiller {
+ public:
+  IndexFiller(TablePartition* partition, uint32_t index)
+      : partition_(partition), index_(index), plan_(partition->plan->indexes[index]) {
+    is_batched_ = plan_.key_bytes > 0 && partition->indexes[index].hash == nullptr;
+    if (is_batched_) keys_.resize(uint64_t{kBatch} * plan_.key_bytes + kMaxIndexKeyBytes);
+  }
+
+  Status run() {
+    ChunkReader reader(partition_, plan_.columns);
+    const bool is_whole = is_batched_ ? reader.for_each([this](Tid tid, const char* chunk, uint32_t offset) {
+      return collect(tid, chunk, offset);
+    })
+                                      : reader.for_each([this](Tid tid, const char* chunk, uint32_t offset) {
+                                          return insert(tid, chunk, offset);
+                                        });
+    SCYPER_RETURN_IF_ERROR(reader.status());
+    if (is_whole && flush()) return Status();
+    return result_ == IndexResult::kOutOfMemory ? no_memory_to_load() : damaged("an archive has a key twice");
+  }
+
+ private:
+  static constexpr uint32_t kBatch = 8192;  // entries that are sorted: some 200 KB
+
+  bool collect(Tid tid, const char* chunk, uint32_t offset) {
+    const RowKey info = encode_row_key(plan_, chunk, offset, tid, keys_.data() + uint64_t{count_} * plan_.key_bytes);
+    if (info.size == 0) return true;
+    CHECK(info.size == plan_.key_bytes);
+    tids_[count_++] = tid;
+    return count_ < kBatch || flush();
+  }
+  bool flush() {
+    if (count_ == 0) return true;
+    result_ = partition_->indexes[index_].ordered->insert_all(keys_.data(), tids_, std::exchange(count_, 0));
+    return result_ == IndexResult::kOk;
+  }
+  bool insert(Tid tid, const char* chunk, uint32_t offset) {
+    char key[kMaxIndexKeyBytes];
+    const RowKey info = encode_row_key(plan_, chunk, offset, tid, key);
+    ChangeLog::Conflict conflict;
+    const ChangeResult result = insert_key(partition_, index_, key, info, tid, &conflict);
+    if (result == ChangeResult::kOk) return true;
+    result_ = result == ChangeResult::kOutOfMemory ? IndexResult::kOutOfMemory : IndexResult::kDuplicate;
+    return false;
+  }
+
+  TablePartition* const partition_;
+  const uint32_t index_;
+  const IndexPlan& plan_;
+  bool is_batched_;
+  std::vector<char> keys_;
+  Tid tids_[kBatch];
+  uint32_t count_ = 0;
+  IndexResult result_ = IndexResult::kOk;
+};
+
+}  // namespace
+
 Status fill_indexes(TablePartition* partition) {
   before_index_fill.fires();
-  char key[kMaxIndexKeyBytes];
   for (uint32_t index = 0; index < partition->plan->indexes.size(); ++index) {
-    const IndexPlan& plan = partition->plan->indexes[index];
-    ChunkReader reader(partition, plan.columns);
-    ChangeResult result = ChangeResult::kOk;
-    const auto insert = [&](Tid tid, const char* chunk, uint32_t offset) {
-      const RowKey info = encode_row_key(plan, chunk, offset, tid, key);
-      ChangeLog::Conflict conflict;
-      result = insert_key(partition, index, key, info, tid, &conflict);
-      return result == ChangeResult::kOk;
-    };
-    if (reader.for_each(insert)) continue;
-    SCYPER_RETURN_IF_ERROR(reader.status());
-    return result == ChangeResult::kOutOfMemory ? no_memory_to_load() : damaged("an archive has a key twice");
+    SCYPER_RETURN_IF_ERROR(std::make_unique<IndexFiller>(partition, index)->run());
   }
   return Status();
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "base/check.h"
 #include "big_key.h"
@@ -62,6 +63,11 @@ class BTree final : public OrderedIndex {
   };
 
  public:
+  struct Entry {
+    Key key;
+    Tid tid;
+  };
+
   BTree(Arena* arena, uint32_t key_bytes)
       : OrderedIndex(static_cast<Kind>(kWords - 1), key_bytes), nodes_(arena, kNodeBytes) {
     static_assert(static_cast<int>(Kind::kTriple) == 2);
@@ -102,6 +108,22 @@ class BTree final : public OrderedIndex {
       return IndexResult::kOutOfMemory;
     }
     ++size_;
+    return IndexResult::kOk;
+  }
+
+  Key load(const char* bytes) const noexcept { return Key::load(bytes, key_bytes_); }
+  // In key order: one descent for all that go to one leaf. Unless kOk, those before have been inserted.
+  IndexResult insert_sorted(std::span<const Entry> entries) noexcept {
+    for (size_t i = 0; i < entries.size();) {
+      Path path;
+      descend(entries[i].key, &path);
+      set_hint(path);
+      i += fill_leaf(entries.subspan(i));
+      if (i == entries.size()) break;
+      const IndexResult result = insert_key(entries[i].key, entries[i].tid);  // of another leaf, or one that is full
+      if (result != IndexResult::kOk) return result;
+      ++i;
+    }
     return IndexResult::kOk;
   }
 
@@ -221,6 +243,24 @@ class BTree final : public OrderedIndex {
     return static_cast<uint32_t>(base - keys) + before;
   }
 
+  // How many of the entries, the first of which belongs to the hint's leaf, could be put there before one was another
+  // leaf's or there already, or the leaf was full.
+  size_t fill_leaf(std::span<const Entry> entries) noexcept {
+    Node* leaf = hint_.leaf;
+    uint32_t place = rank<false>(leaf->keys, leaf->count, entries[0].key);
+    size_t done = 0;
+    for (; done < entries.size() && leaf->count < kSlots; ++done, ++place) {
+      const Key& key = entries[done].key;
+      if (hint_.high < key) break;
+      while (place < leaf->count && leaf->keys[place] < key) ++place;
+      if (place < leaf->count && leaf->keys[place] == key) break;
+      if (done > 0 && entries[done - 1].key == key) break;
+      put(leaf, place, key, entries[done].tid);
+    }
+    size_ += done;
+    return done;
+  }
+
   // The rank, tried first behind the last insert: lines come in order.
   static uint32_t place_near_last(const Node* leaf, const Key& key) {
     const uint32_t guess = leaf->last_place + 1u;
@@ -276,9 +316,10 @@ class BTree final : public OrderedIndex {
   }
 
   static void put(Node* node, uint32_t place, const Key& key, uint64_t value) {
-    const uint32_t behind = node->count - place;
-    std::memmove(node->keys + place + 1, node->keys + place, behind * sizeof(Key));
-    std::memmove(node->values + place + 1, node->values + place, behind * sizeof(uint64_t));
+    if (const uint32_t behind = node->count - place; behind > 0) {
+      std::memmove(node->keys + place + 1, node->keys + place, behind * sizeof(Key));
+      std::memmove(node->values + place + 1, node->values + place, behind * sizeof(uint64_t));
+    }
     node->keys[place] = key;
     node->values[place] = value;
     ++node->count;

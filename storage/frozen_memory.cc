@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "storage/arena.h"
+#include "tier/shared_memory.h"
 
 namespace scyper::storage {
 namespace {
@@ -124,23 +125,17 @@ class SharedArena {
     const size_t begin = granted_bytes_;
     const size_t wanted = round_up(bytes, kHugePageBytes);
     if (wanted > reserve_bytes_ - begin) return false;
-    if (fallocate(fd_, 0, static_cast<off_t>(begin), static_cast<off_t>(wanted)) != 0) return false;
-    if (pages_ == FrozenPages::kTransparentHuge && !collapse(begin, wanted)) {
+    const auto at = static_cast<off_t>(begin);
+    if (pages_ != FrozenPages::kTransparentHuge) {
+      if (fallocate(fd_, 0, at, static_cast<off_t>(wanted)) != 0) return false;
+    } else if (!grant_huge_pages(fd_, write_, begin, wanted)) {
       // the kernel has none to give: the pages stay small, and later ones go to the arena of small pages
-      fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin), static_cast<off_t>(wanted));
+      fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, static_cast<off_t>(wanted));
       return false;
     }
     granted_bytes_ = begin + wanted;
     free(begin, wanted);
     return true;
-  }
-
-  // Succeeds at once where the pages are huge already.
-  bool collapse([[maybe_unused]] size_t begin, [[maybe_unused]] size_t bytes) {
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-    return madvise(write_ + begin, bytes, MADV_COLLAPSE) == 0;
   }
 
   void add(size_t offset, size_t bytes) {

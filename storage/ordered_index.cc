@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "btree.h"
 #include "radix_tree.h"
 #include "storage/index.h"
@@ -13,6 +16,20 @@ std::unique_ptr<OrderedIndex> make_tree(Arena* arena, uint32_t key_bytes) {
   auto tree = std::make_unique<Tree>(arena, key_bytes);
   if (!tree->start()) return nullptr;
   return tree;
+}
+
+template <typename Tree>
+IndexResult insert_into(Tree* tree, const char* keys, uint32_t key_bytes, const Tid* tids, uint32_t count) {
+  using Entry = typename Tree::Entry;
+  const auto is_before = [](const Entry& a, const Entry& b) { return a.key < b.key; };
+  std::vector<Entry> entries(count);
+  bool is_sorted = true;
+  for (uint32_t i = 0; i < count; ++i) {
+    entries[i] = {tree->load(keys + uint64_t{i} * key_bytes), tids[i]};
+    is_sorted = is_sorted && (i == 0 || is_before(entries[i - 1], entries[i]));
+  }
+  if (!is_sorted) std::sort(entries.begin(), entries.end(), is_before);
+  return tree->insert_sorted(entries);
 }
 }  // namespace
 
@@ -44,6 +61,18 @@ IndexResult OrderedIndex::insert_words(uint64_t first, uint64_t second, Tid tid)
   if (kind_ == Kind::kWord) return static_cast<WordTree*>(this)->insert_key({{__builtin_bswap64(first)}}, tid);
   CHECK(kind_ == Kind::kPair);
   return static_cast<PairTree*>(this)->insert_key({{__builtin_bswap64(first), __builtin_bswap64(second)}}, tid);
+}
+
+IndexResult OrderedIndex::insert_all(const char* keys, const Tid* tids, uint32_t count) {
+  CHECK(key_bytes_ > 0);
+  if (kind_ == Kind::kWord) return insert_into(static_cast<WordTree*>(this), keys, key_bytes_, tids, count);
+  if (kind_ == Kind::kPair) return insert_into(static_cast<PairTree*>(this), keys, key_bytes_, tids, count);
+  if (kind_ == Kind::kTriple) return insert_into(static_cast<TripleTree*>(this), keys, key_bytes_, tids, count);
+  IndexResult result = IndexResult::kOk;
+  for (uint32_t i = 0; i < count && result == IndexResult::kOk; ++i) {
+    result = static_cast<RadixTree*>(this)->insert_key(keys + uint64_t{i} * key_bytes_, key_bytes_, tids[i]);
+  }
+  return result;
 }
 
 IndexResult OrderedIndex::erase(const char* key, uint32_t size) noexcept {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "btree.h"
@@ -72,6 +73,36 @@ std::string random_bound(Random* random, KeySource* source) {
 
 class OrderedModelTest : public testing::TestWithParam<std::tuple<uint32_t, uint32_t>> {
  protected:
+  // Up to 100 at a time, in order or not, now and then with one that is there.
+  static void insert_many(OrderedIndex* index, Model* model, Random* random, KeySource* source) {
+    Model entries;
+    for (uint64_t i = random->between(1, 100); i > 0; --i) {
+      const std::string key = source->next();
+      if (!model->contains(key)) entries.emplace(key, random->next() >> 1);
+    }
+    std::vector<std::pair<std::string, Tid>> order(entries.begin(), entries.end());
+    if (random->one_in(2)) {
+      for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random->below(i)]);
+    }
+    const bool has_twice = random->one_in(10) && !order.empty();
+    if (has_twice) {
+      order.push_back(model->empty() || random->one_in(2) ? order[0] : std::pair<std::string, Tid>(*model->begin()));
+    }
+    std::string keys;
+    std::vector<Tid> tids;
+    for (const auto& [key, tid] : order) {
+      keys += key;
+      tids.push_back(tid);
+    }
+    const IndexResult result = index->insert_all(keys.data(), tids.data(), static_cast<uint32_t>(tids.size()));
+    ASSERT_EQ(result, has_twice ? IndexResult::kDuplicate : IndexResult::kOk);
+    for (const auto& [key, tid] : entries) {
+      const Tid found = find(index, key);
+      ASSERT_TRUE(found == tid || (has_twice && found == kNoTid));
+      if (found == tid) model->emplace(key, tid);
+    }
+    index->check_structure();
+  }
   void check_scans(const OrderedIndex* index, const Model& model, Random* random, KeySource* source, int scans) {
     for (int i = 0; i < scans; ++i) {
       std::string lo = random_bound(random, source);
@@ -106,7 +137,9 @@ TEST_P(OrderedModelTest, AgreesWithMap) {
     const std::string key = source.next();
     const auto it = model.find(key);
     const uint64_t choice = random.below(10);
-    if (choice < inserts_of_ten) {
+    if (width > 0 && inserts_of_ten == 7 && random.one_in(500)) {
+      ASSERT_NO_FATAL_FAILURE(insert_many(index.get(), &model, &random, &source));
+    } else if (choice < inserts_of_ten) {
       const Tid tid = random.next() >> 1;
       ASSERT_EQ(insert(index.get(), key, tid), it == model.end() ? IndexResult::kOk : IndexResult::kDuplicate);
       if (it == model.end()) model.emplace(key, tid);

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "base/test_seed.h"
@@ -53,6 +58,64 @@ TEST(RelationDictionaryTest, EqualsAMap) {
     ASSERT_EQ(dictionary.values(), model.size());
   }
   for (const auto& [name, entry] : model) EXPECT_EQ(text_of(dictionary, entry.first), name);
+}
+
+// A dictionary of another process, in blocks; part of it is held.
+TEST(RelationDictionaryTest, IsRestored) {
+  Random random(test_seed());
+  std::map<uint32_t, std::string> values;  // by key
+  while (values.size() < 3000) {
+    values.try_emplace(static_cast<uint32_t>(random.below(5000)), "value" + std::to_string(values.size()));
+  }
+  RelationDictionary dictionary;
+  const auto restore = [&](auto begin, auto end) {
+    std::string bytes;
+    std::vector<RelationDictionary::RestoredText> texts;
+    for (auto at = begin; at != end; ++at) {
+      texts.push_back({at->first, static_cast<uint32_t>(bytes.size()), static_cast<uint32_t>(at->second.size())});
+      bytes += at->second;
+    }
+    auto block = std::make_unique<char[]>(bytes.size());
+    std::memcpy(block.get(), bytes.data(), bytes.size());
+    return dictionary.restore(std::move(block), bytes.size(), texts);
+  };
+  const auto middle = std::next(values.begin(), 1000);
+  ASSERT_TRUE(restore(values.begin(), middle));
+  ASSERT_TRUE(restore(middle, values.end()));
+  EXPECT_FALSE(restore(std::prev(middle), std::next(middle, 5))) << "keys that have values";
+  EXPECT_EQ(dictionary.values(), values.size());
+  std::vector<uint32_t> held;
+  for (const auto& [key, value] : values) {
+    if (random.one_in(2)) held.push_back(key);
+  }
+  ASSERT_TRUE(dictionary.hold(held));
+  uint32_t unused = 0;
+  while (values.contains(unused)) ++unused;
+  const uint32_t with_unused[] = {held[0], unused};
+  EXPECT_FALSE(dictionary.hold(with_unused));
+  dictionary.release(held.back());
+  ASSERT_TRUE(dictionary.hold({&held.back(), 1})) << "nothing goes yet";
+  dictionary.end_restore();
+  EXPECT_EQ(dictionary.values(), held.size());
+  for (const uint32_t key : held) EXPECT_EQ(text_of(dictionary, key), values[key]);
+  if (random.one_in(2)) {  // before anybody looks for values, or later
+    dictionary.release(held.back());
+    EXPECT_EQ(dictionary.find(values[held.back()]), RelationDictionary::kNoKey);
+    held.pop_back();
+  }
+  const uint32_t other = dictionary.acquire("another");
+  EXPECT_EQ(text_of(dictionary, other), "another");
+  for (const uint32_t key : held) {
+    ASSERT_NE(key, other);
+    ASSERT_EQ(dictionary.find(values[key]), key);
+    ASSERT_EQ(dictionary.acquire(values[key]), key);
+  }
+  for (int times = 0; times < 2; ++times) {
+    for (const uint32_t key : held) dictionary.release(key);
+  }
+  EXPECT_EQ(dictionary.values(), 1u);
+  for (const uint32_t key : held) ASSERT_EQ(dictionary.find(values[key]), RelationDictionary::kNoKey);
+  EXPECT_EQ(text_of(dictionary, other), "another");
 }
 
 void expect_ranges(const InvalidRanges& ranges, const std::vector<bool>& model) {

@@ -206,9 +206,11 @@ bool append_frozen(TablePartition* partition, const char* image, InvalidRanges i
   slot.tiered = std::move(tiered);
   slot.marks = store->tier->new_marks(FrozenChunk(image, nullptr).header().columns);
   store->add_image(image);
-  const auto [vectors, bytes] = count_tiered(*slot.tiered);
-  store->tiered_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  store->tier->add_tiered(vectors, bytes, false);
+  if (slot.tiered != nullptr) {
+    const auto [vectors, bytes] = count_tiered(*slot.tiered);
+    store->tiered_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    store->tier->add_tiered(vectors, bytes, false);
+  }
   ++partition->chunk_count;
   partition->tuple_limit = (chunk + 1) << kChunkShift;
   partition->live_tuples += kChunkTuples - slot.invalid.positions();

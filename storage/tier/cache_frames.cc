@@ -36,7 +36,9 @@ void PageCache::State::note_use(uint32_t frame) noexcept {
 
 // A free frame for a page that will be read; kNoFrame: all are pinned or being read into.
 uint32_t PageCache::State::take_frame() {
-  if (free_.size() <= options_.low_water_pages) evict();
+  // while it grows, in proportion
+  const uint64_t low_water = uint64_t{options_.low_water_pages} * granted_ / frame_count_;
+  if (free_.size() <= low_water) evict();
   if (free_.empty()) return kNoFrame;
   const uint32_t frame = free_.back();
   free_.pop_back();
@@ -47,9 +49,10 @@ void PageCache::State::evict() {
   std::vector<uint32_t> popped;
   std::vector<uint32_t> gone;
   std::vector<uint32_t> kept;
-  while (gone.size() < options_.eviction_pages) {
+  const uint64_t wanted = std::max<uint64_t>(uint64_t{options_.eviction_pages} * granted_ / frame_count_, 1);
+  while (gone.size() < wanted) {
     popped.clear();
-    while (gone.size() + popped.size() < options_.eviction_pages) {
+    while (gone.size() + popped.size() < wanted) {
       const uint32_t frame = order_->pop();
       if (frame == EvictionOrder::kNone) break;
       popped.push_back(frame);

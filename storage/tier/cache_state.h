@@ -134,6 +134,8 @@ class PageCache::State {
   OpenFile* file_at(uint32_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void close_retired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void count_pages() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void add_frames(uint32_t frames) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void grow();
 
   PageCacheOptions options_;
   uint32_t frame_count_;
@@ -158,6 +160,7 @@ class PageCache::State {
   std::unique_ptr<EvictionOrder> order_ ABSL_GUARDED_BY(mutex_);
   std::vector<FrameState> states_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mutex_);
+  uint32_t granted_ ABSL_GUARDED_BY(mutex_) = 0;  // frames that have memory: the first ones
   std::vector<bool> is_pinned_ ABSL_GUARDED_BY(mutex_);
   std::vector<Read> reads_;  // see Read
   std::vector<uint32_t> free_reads_ ABSL_GUARDED_BY(mutex_);
@@ -173,6 +176,7 @@ class PageCache::State {
 
   std::atomic<bool> stops_{false};
   std::vector<std::thread> service_;
+  std::thread growth_;
 };
 
 }  // namespace scyper::storage

@@ -1,6 +1,7 @@
 #include "storage/page_cache.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,13 @@ constexpr size_t kReadAheadBytes = size_t{2} << 20;
 constexpr uint32_t kFreeShare = 512;
 // Pages that a sample of kLirs takes together: one read.
 constexpr size_t kSampleBytes = size_t{512} << 10;
+
+// What a cache has when it is made; the rest comes at once, but is not waited for: the system clears 4 GB in a second.
+constexpr size_t kFirstBytes = size_t{8} << 20;
+// Of the rest at a time, in huge pages where the system has them: a cache that ends waits for one piece.
+constexpr size_t kGrowthBytes = size_t{2} << 20;
+// While all processors are busy, what the node has to do goes first.
+constexpr int kGrowthNice = 10;
 
 size_t directory_bytes(uint32_t frames, uint32_t buckets) {
   return sizeof(DirectoryHeader) + buckets * sizeof(std::atomic<uint32_t>) + frames * sizeof(Frame);
@@ -84,7 +92,10 @@ PageCache::State::State(const PageCacheOptions& options)
 
 Status PageCache::State::start() {
   const uint32_t buckets = bucket_mask_ + 1;
-  SCYPER_ASSIGN_OR_RETURN(pages_, SharedMemory::create("scyper-pages", frame_count_ * options_.page_bytes, false));
+  const auto first = static_cast<uint32_t>(
+      std::min<size_t>(frame_count_, std::max<size_t>(kFirstBytes / options_.page_bytes, kFramesMin)));
+  SCYPER_ASSIGN_OR_RETURN(pages_, SharedMemory::create("scyper-pages", frame_count_ * options_.page_bytes, false,
+                                                       first * options_.page_bytes));
   SCYPER_ASSIGN_OR_RETURN(directory_,
                           SharedMemory::create("scyper-page-table", directory_bytes(frame_count_, buckets), false));
   SCYPER_ASSIGN_OR_RETURN(
@@ -112,14 +123,38 @@ Status PageCache::State::start() {
       std::make_unique<EvictionOrder>(options_.policy, frame_count_, small, sample, options_.adjusts_colors, uses_);
   states_.resize(frame_count_);
   is_pinned_.resize(frame_count_);
-  // the first to be taken is the last
-  for (uint32_t i = frame_count_; i > 0; --i) free_.push_back(i - 1);
+  add_frames(first);
   reads_.resize(kReadsMax);
   for (uint32_t i = kReadsMax; i > 0; --i) free_reads_.push_back(i - 1);
   processes_.resize(options_.processes_max);
   processes_[0] = {true, next_birth_++};
   for (uint32_t i = 0; i < options_.service_threads; ++i) service_.emplace_back([this] { serve(); });
+  if (first < frame_count_) growth_ = std::thread([this] { grow(); });
   return Status();
+}
+
+void PageCache::State::add_frames(uint32_t frames) {
+  // the first to be taken is the last
+  for (uint32_t i = frames; i > 0; --i) free_.push_back(granted_ + i - 1);
+  granted_ += frames;
+}
+
+// A system that has no more leaves the cache as large as it is by then.
+void PageCache::State::grow() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kGrowthNice);  // of this thread
+  const auto piece = static_cast<uint32_t>(std::max<size_t>(kGrowthBytes / options_.page_bytes, 1));
+  uint32_t granted;
+  {
+    MutexLock lock(&mutex_);
+    granted = granted_;
+  }
+  while (granted < frame_count_ && !stops_.load(std::memory_order_relaxed)) {
+    const uint32_t frames = std::min(piece, frame_count_ - granted);
+    if (!pages_->grant(granted * options_.page_bytes, frames * options_.page_bytes).ok()) return;
+    granted += frames;
+    MutexLock lock(&mutex_);
+    add_frames(frames);
+  }
 }
 
 PageCache::State::~State() {
@@ -129,6 +164,7 @@ PageCache::State::~State() {
     futex_wake(&bell_->bell, INT32_MAX);
   }
   for (std::thread& thread : service_) thread.join();
+  if (growth_.joinable()) growth_.join();
   while (ring_ != nullptr && reap()) {
   }
 }
@@ -242,7 +278,7 @@ void PageCache::State::remove_process(uint32_t process) {
 PageCacheStatistics PageCache::State::statistics() {
   MutexLock lock(&mutex_);
   PageCacheStatistics result = counts_;
-  result.pages = frame_count_;
+  result.pages = granted_;
   find_pinned();
   for (uint32_t frame = 0; frame < frame_count_; ++frame) {
     const bool is_there = states_[frame].page != kNoPage && !loading_.contains(states_[frame].page);

@@ -42,8 +42,8 @@ struct ArchiveLoaded {
   uint64_t rows = 0;
   uint64_t placed_rows = 0;           // of them: in the tier, not read
   std::vector<std::string> warnings;  // why not all are that could be
-  double load_s = 0;
-  double index_s = 0;
+  double load_s = 0;                  // until all rows were there
+  double index_s = 0;                 // what was left of building indexes by then
 };
 // Statements that the log behind an archive is likely to need, as attachment "statements".
 std::string encode_statements(const std::vector<std::string>& texts);

@@ -77,6 +77,9 @@ class OrderedIndex {
   IndexResult insert(const char* key, uint32_t size, Tid tid) noexcept;
   // The same as HashIndex::insert_words.
   IndexResult insert_words(uint64_t first, uint64_t second, Tid tid) noexcept;
+  // Many at a time, which is faster, of an index of keys of one width: `keys` has theirs one behind the other, in any
+  // order. Unless kOk, some of them are there.
+  IndexResult insert_all(const char* keys, const Tid* tids, uint32_t count);
   IndexResult erase(const char* key, uint32_t size) noexcept;
   // The same as HashIndex::replace; cursors stay valid.
   IndexResult replace(const char* key, uint32_t size, Tid tid) noexcept;

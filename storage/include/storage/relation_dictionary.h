@@ -3,6 +3,8 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,10 +22,13 @@ namespace scyper::storage {
 // zero; (3) a key whose count is zero is on the free list.
 // The counts are of frozen vectors that list the key, not of tuples as in the paper: vectors are immutable, so
 // that invalidating a tuple costs nothing here and a key cannot be used again while a vector still lists it.
-// Threads: acquire(), release(), find(): any, by a mutex; only the compactor and equality lookups come there, never hot
-// data. text(): any, without a lock, for keys that the caller's vector holds. Fork: the child may call text(); all else
-// only if nobody held the lock at the fork. It grows: private memory.
-// Source: Funke et al., VLDB 2012, section 4.2.
+// (4) between restore() and end_restore() values may have a count of zero.
+// Values that are restored keep their bytes in blocks of many, and nothing looks them up before somebody asks for a
+// value: a start with a large dictionary neither copies texts nor hashes them.
+// Threads: acquire(), release(), hold(), find(): any, by a mutex; only the compactor and equality lookups come there,
+// never hot data. text(): any, without a lock, for keys that the caller's vector holds. Fork: the child may call
+// text(); all else only if nobody held the lock at the fork. It grows: private memory. Source: Funke et al., VLDB 2012,
+// section 4.2.
 class RelationDictionary {
  public:
   static constexpr uint32_t kNoKey = ~uint32_t{0};
@@ -36,9 +41,18 @@ class RelationDictionary {
   // The value's key, its count raised by one; kNoKey when there are 2^26 of them.
   uint32_t acquire(std::string_view value);
   void release(uint32_t key);
-  // As it was in another process: the value gets this key, its count is one. False: not of a dictionary.
-  bool restore(uint32_t key, std::string_view value);
-  void hold(uint32_t key);  // as acquire() of its value, whose count is above zero
+  struct RestoredText {
+    uint32_t key;
+    uint32_t begin;  // in the block
+    uint32_t size;
+  };
+  // As they were in another process, before anything is acquired: the values, which differ, get these keys; their
+  // counts are zero. False, and nothing is restored: the keys are not of a dictionary, or have values already.
+  bool restore(std::unique_ptr<char[]> block, size_t block_bytes, std::span<const RestoredText> texts);
+  // Restored values that nobody holds go.
+  void end_restore();
+  // Raises the counts of keys that have values. False, and nothing is raised: one of them has none.
+  bool hold(std::span<const uint32_t> keys);
   uint32_t find(std::string_view value) const;
 
   StringRef text(uint32_t key) const {
@@ -58,8 +72,10 @@ class RelationDictionary {
   struct Entry {
     const char* data = nullptr;
     uint32_t size = 0;
-    uint32_t references = 0;  // under mutex_
+    uint32_t references : 31 = 0;  // under mutex_
+    uint32_t is_restored : 1 = 0;  // its bytes are a block's
   };
+  static_assert(sizeof(Entry) == 16);
   static uint32_t segment_of(uint32_t key) {
     return static_cast<uint32_t>(std::bit_width(key / kFirstEntries + 1)) - 1;
   }
@@ -70,13 +86,25 @@ class RelationDictionary {
   }
 
   void put(uint32_t key, std::string_view value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void grow(uint32_t used) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void drop(uint32_t key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Restored values are found by their bytes only from here on.
+  void index_restored() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::atomic<Entry*> segments_[kSegments] = {};
   mutable Mutex mutex_;
-  absl::flat_hash_map<std::string_view, uint32_t> keys_ ABSL_GUARDED_BY(mutex_);  // views of the entries' bytes
-  std::vector<uint32_t> free_ ABSL_GUARDED_BY(mutex_);
+  // Views of the entries' bytes, and keys that may be used again: once is_indexed_, else empty.
+  mutable absl::flat_hash_map<std::string_view, uint32_t> keys_ ABSL_GUARDED_BY(mutex_);
+  mutable std::vector<uint32_t> free_ ABSL_GUARDED_BY(mutex_);
+  mutable bool is_indexed_ ABSL_GUARDED_BY(mutex_) = true;
+  bool is_restoring_ ABSL_GUARDED_BY(mutex_) = false;
   uint32_t used_ ABSL_GUARDED_BY(mutex_) = 0;  // keys below it were used at least once
-  uint64_t text_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t values_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t text_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // that are not a block's
+  // Of restored values; they go with the last of these.
+  std::vector<std::unique_ptr<char[]>> blocks_ ABSL_GUARDED_BY(mutex_);
+  uint64_t block_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t restored_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace scyper::storage

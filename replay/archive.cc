@@ -162,8 +162,12 @@ class LoadQueue {
   explicit LoadQueue(const TablesOfArchive& tables) : tables_(tables), unloaded_(tables.size()) {
     std::vector<size_t> order(tables.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    const auto rank = [&](size_t table) { return std::pair(~tables[table].first->rows, table); };
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank(a) < rank(b); });
+    std::vector<uint64_t> bytes(tables.size());
+    for (const size_t table : order) {
+      for (const storage::ArchiveChunk& chunk : tables[table].first->chunks) bytes[table] += chunk.bytes;
+    }
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return std::pair(bytes[b], a) < std::pair(bytes[a], b); });
     for (const size_t table : order) ready_.push_back({table, nullptr});
     loaded_s_ = now_s();
   }

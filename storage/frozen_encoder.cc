@@ -420,16 +420,20 @@ class TextEncoder {
     chooser->offer(FrozenScheme::kDictionary, runs, true, numbers.size(), shared_bytes() + codes);
   }
 
-  // A text that the relation does not know yet counts half: further chunks will most likely use it too.
+  // A text that the relation does not know yet counts half where texts repeat, as further chunks will most likely use
+  // it too, and whole where each is another one, as keys and free text are.
   uint64_t shared_bytes() {
     if (shared_bytes_ != 0) return shared_bytes_;
     shared_bytes_ = distinct_.size() * sizeof(uint32_t);
+    uint64_t unknown = 0;
     for (const std::string_view& text : distinct_) {
       constexpr uint64_t kEntryBytes = 48;  // entry and value index
       if (options_.dictionary->find(text) == RelationDictionary::kNoKey) {
-        shared_bytes_ += (text.size() + kEntryBytes) / 2;
+        unknown += text.size() + kEntryBytes;
       }
     }
+    const double new_share = static_cast<double>(distinct_.size()) / static_cast<double>(texts_.size());
+    shared_bytes_ += static_cast<uint64_t>(static_cast<double>(unknown) * (1 + new_share) / 2);
     return shared_bytes_;
   }
 

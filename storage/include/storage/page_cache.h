@@ -35,7 +35,7 @@ struct PageCacheOptions {
 };
 
 struct PageCacheStatistics {
-  uint64_t pages = 0;  // of the cache
+  uint64_t pages = 0;  // of the cache, as far as it has grown
   uint64_t resident_pages = 0;
   uint64_t hits = 0;    // pages found in the cache; those of living readers included
   uint64_t faults = 0;  // pages waited for

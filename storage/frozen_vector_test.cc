@@ -407,6 +407,29 @@ TEST(FrozenVectorTest, ChoosesWhatIsSmall) {
   EXPECT_EQ(scheme_of([](int i) { return i / 100; }), "packed runs");
 }
 
+// Long texts of which each is another one are the chunk's own, not the relation's for ever; those that repeat are.
+TEST(FrozenVectorTest, SharesTextsThatRepeat) {
+  for (const int distinct : {10000, 500}) {
+    Column column;
+    column.type = make_type(TypeId::kText);
+    std::vector<std::string> texts;
+    for (int i = 0; i < distinct; ++i) texts.push_back(std::to_string(i) + std::string(400, 'x'));
+    for (int i = 0; i < 10000; ++i) {
+      const std::string& text = texts[static_cast<size_t>(i % distinct)];
+      column.values.push_back(string_datum(text.data(), text.size()));
+      column.live.push_back(1);
+    }
+    column.write_cells();
+    RelationDictionary dictionary;
+    FreezeOptions options;
+    options.dictionary = &dictionary;
+    std::string image;
+    freeze_vector({column.type, column.access, column.chunk.data(), nullptr, 10000}, options, &image);
+    EXPECT_EQ(dictionary.values(), distinct == 500 ? 500u : 0u);
+    release_frozen(FrozenVector(image.data(), &dictionary), &dictionary);
+  }
+}
+
 TEST(FrozenVectorTest, SelectionsBecomePositions) {
   std::vector<uint64_t> selection(3);
   set_selection(selection.data(), 60, 130);

@@ -35,6 +35,23 @@ TEST_F(PageCacheTest, RefusesOptionsThatMakeNoSense) {
   EXPECT_EQ(sqlstate_of(PageCache::create(options).status()), "53200");
 }
 
+// Pages are read while the larger part of the cache comes.
+TEST_F(PageCacheTest, GrowsToItsSize) {
+  constexpr uint32_t kPages = 10000;
+  auto cache = make_cache(pages(kPages));
+  const auto file = *cache->open(write_file(1, 4000));
+  auto reader = *PageReader::create(cache.get());
+  for (uint64_t page = 0; page < 4000; ++page) {
+    const auto pinned = reader->pin(*file, page);
+    ASSERT_TRUE(pinned.ok()) << pinned.status();
+    ASSERT_TRUE(has_content(*pinned, 1, page));
+  }
+  while (cache->statistics().pages < kPages) usleep(1000);
+  EXPECT_EQ(cache->statistics().pages, kPages);
+  for (uint64_t page = 0; page < 4000; ++page) ASSERT_TRUE(has_content(*reader->pin(*file, page), 1, page));
+  reader->unpin();
+}
+
 TEST_F(PageCacheTest, OpensNothingButFilesOfItsPageSize) {
   auto cache = make_cache(pages(64));
   EXPECT_TRUE(absl::IsNotFound(cache->open(path_of("none")).status()));

@@ -7,12 +7,6 @@
 
 namespace scyper::storage {
 
-// Has the system give whole huge pages for [offset, offset + bytes) of a file of shared memory that is mapped, for
-// writing, at `mapped`; all of them multiples of kHugePageBytes. One small page is taken and made huge at once, which
-// takes a third of the time that clearing small ones does, and works with shmem_enabled = never (MADV_COLLAPSE, from
-// 6.1). False: it has none; what was taken is there.
-bool grant_huge_pages(int fd, char* mapped, size_t offset, size_t bytes);
-
 // Memory that this process and the children that it forks share. What the system has granted, which is all of it unless
 // asked for less at first, can be touched without fail. Zero at first.
 // read() is the view that everybody has; write() the same view where children may write, else another one that only

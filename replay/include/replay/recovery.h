@@ -79,7 +79,7 @@ struct Recovered {
   int64_t last_time_us = 0;
   double archive_s = 0;
   double index_s = 0;
-  double read_s = 0;        // of the log: reading and checking
+  double read_s = 0;        // of the log: reading and checking, as far as that was waited for
   double replay_s = 0;      // applying
   double replay_cpu_s = 0;  // of it, what the calling thread computed
   bool was_torn = false;

@@ -27,4 +27,22 @@ void pack(const uint64_t* values, uint64_t count, uint32_t bits, char* codes) no
 void unpack(const char* codes, uint64_t first, uint64_t count, uint32_t bits, uint32_t* values) noexcept;
 void unpack(const char* codes, uint64_t first, uint64_t count, uint32_t bits, uint64_t* values) noexcept;
 
+struct PackedCodes {
+  const char* codes;
+  uint64_t count;  // of all: packed_bytes(count, bits) can be read
+  uint32_t bits;
+};
+// Eight values at a time where the processor has AVX2, up to so many bits; from more of them fewer follow: how many of
+// the values were done, 0 at the worst, the rest is for unpack(). Source: Willhalm et al., SIMD-Scan, VLDB 2009.
+constexpr uint32_t kMaxEightsBits = 25;
+// values[i] = reference + value [first + i], wrapping.
+uint32_t unpack_eights(const PackedCodes& packed, uint64_t first, uint32_t count, int16_t reference,
+                       int16_t* values) noexcept;
+uint32_t unpack_eights(const PackedCodes& packed, uint64_t first, uint32_t count, int32_t reference,
+                       int32_t* values) noexcept;
+uint32_t unpack_eights(const PackedCodes& packed, uint64_t first, uint32_t count, int64_t reference,
+                       int64_t* values) noexcept;
+// A bit for each value: is it in [low, low + span]? A multiple of 64 of them are done.
+uint32_t select_eights(const PackedCodes& packed, uint32_t low, uint32_t span, uint64_t* words) noexcept;
+
 }  // namespace scyper::storage

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "bit_packing.h"
 #include "storage/frozen_vector.h"
 
 // What reading and making images share.
@@ -74,6 +75,10 @@ inline Datum number_datum(const FrozenHeader& header, __int128 number) {
     return Datum{order_key(static_cast<int64_t>(number)), 0, header.scale, 0, {}};
   }
   return int128_datum(number, header.scale);
+}
+
+inline PackedCodes packed_codes(const FrozenHeader& header) {
+  return {reinterpret_cast<const char*>(&header) + header.codes_at, header.entries, header.code_bits};
 }
 
 // Reference and codes of doubles are order keys; plain ones and the values of a dictionary are cells.

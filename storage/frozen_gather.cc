@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "bit_packing.h"
+#include "frozen_entry.h"
 #include "frozen_format.h"
 
 namespace scyper::storage {
@@ -108,6 +110,59 @@ void gather_column(const FrozenVector& vector, const ColumnAccess& access, Posit
       for (const uint32_t position : positions) {
         vector.decode(position, 1, cells + uint64_t{position - first} * access.value_stride);
       }
+  }
+}
+
+namespace {
+
+// Of a number.
+void decode_entry(const FrozenHeader& head, uint32_t entry, char* cell) {
+  switch (head.kind) {
+    case CellKind::kBool:
+      return save_cell(cell, cell_of_entry<uint8_t>(head, entry));
+    case CellKind::kInt16:
+      return save_cell(cell, cell_of_entry<int16_t>(head, entry));
+    case CellKind::kInt32:
+      return save_cell(cell, cell_of_entry<int32_t>(head, entry));
+    case CellKind::kInt64:
+      return save_cell(cell, cell_of_entry<int64_t>(head, entry));
+    case CellKind::kFloat64: {
+      const auto value = cell_of_entry<int64_t>(head, entry);
+      return save_cell(cell, holds_float_keys(head) ? order_key(value) : value);
+    }
+    default:
+      return save_cell(cell, cell_of_entry<WideCell>(head, entry));
+  }
+}
+
+}  // namespace
+
+void gather_tuple(const FrozenChunk& chunk, std::span<const ColumnPlan> plans, std::span<const uint32_t> columns,
+                  uint32_t position, char* window, uint32_t place) noexcept {
+  constexpr size_t kAtOnce = 16;
+  uint32_t entries[kAtOnce];
+  CHECK(position < chunk.header().count);
+  while (!columns.empty()) {
+    const std::span<const uint32_t> some = columns.first(std::min(kAtOnce, columns.size()));
+    columns = columns.subspan(some.size());
+    for (size_t i = 0; i < some.size(); ++i) {
+      const FrozenHeader& head = chunk.header_of(some[i]);
+      entries[i] = find_entry(head, position);
+      prefetch_entry(head, entries[i]);
+    }
+    for (size_t i = 0; i < some.size(); ++i) {
+      const FrozenVector vector = chunk.column(some[i]);
+      const ColumnAccess& access = plans[some[i]].access;
+      if (access.null_offset != 0) {
+        window[access.null_offset + uint64_t{place} * access.null_stride] = vector.is_null(position) ? 1 : 0;
+      }
+      char* cell = window + access.value_offset + uint64_t{place} * access.value_stride;
+      if (holds_text(access.kind)) {
+        vector.decode_one(position, cell);
+      } else {
+        decode_entry(vector.header(), entries[i], cell);
+      }
+    }
   }
 }
 

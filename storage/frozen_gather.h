@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "row_plan.h"
+#include "storage/frozen_chunk.h"
 #include "storage/frozen_vector.h"
 
 namespace scyper::storage {
@@ -11,5 +13,10 @@ namespace scyper::storage {
 // begins `first` positions before it: much cheaper than decode() of one after the other.
 void gather_column(const FrozenVector& vector, const ColumnAccess& access, std::span<const uint32_t> positions,
                    uint32_t first, char* window) noexcept;
+
+// Some columns of one position, all of whose data is here, to a place of a window or a chunk: as decode_one() of each,
+// but what misses the cache is waited for together.
+void gather_tuple(const FrozenChunk& chunk, std::span<const ColumnPlan> plans, std::span<const uint32_t> columns,
+                  uint32_t position, char* window, uint32_t place) noexcept;
 
 }  // namespace scyper::storage

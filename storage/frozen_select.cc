@@ -237,7 +237,12 @@ class FrozenSelection {
     if (begin >= end) return;
     uint8_t flags[kBlock];
     const char* packed = vector_.at(head_.codes_at);
-    for (uint32_t done = 0; done < head_.entries; done += kBlock) {
+    uint32_t done = 0;
+    if (head_.code_bits <= kMaxEightsBits) {
+      done = select_eights(packed_codes(head_), static_cast<uint32_t>(begin), static_cast<uint32_t>(end - 1 - begin),
+                           entries);
+    }
+    for (; done < head_.entries; done += kBlock) {
       const uint32_t block = start_block(done, flags);
       if (head_.code_bits <= 32) {
         uint32_t codes[kBlock];

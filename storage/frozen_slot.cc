@@ -148,11 +148,11 @@ TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const 
   if (slot->state == ChunkState::kEmpty) return {window, place};
   const FrozenStore* store = partition->table->frozen_store();
   const FrozenChunk chunk(slot->image, &store->dictionaries);
-  const uint32_t now = slot->marks == nullptr ? 0 : store->tier->now();
-  for (const uint32_t column : columns) {
-    if (slot->marks != nullptr) mark_use(slot->marks, now, column);
-    gather_column(chunk.column(column), partition->plan->columns[column].access, {&offset, 1}, offset - place, window);
+  if (slot->marks != nullptr) {
+    const uint32_t now = store->tier->now();
+    for (const uint32_t column : columns) mark_use(slot->marks, now, column);
   }
+  gather_tuple(chunk, partition->plan->columns, columns, offset, window, place);
   return {window, place};
 }
 

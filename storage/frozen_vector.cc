@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/check.h"
 #include "bit_packing.h"
+#include "frozen_entry.h"
 #include "frozen_format.h"
 #include "storage/relation_dictionary.h"
 
@@ -20,37 +22,7 @@ void float_keys_to_cells(int64_t* cells, uint32_t count) {
 
 }  // namespace
 
-namespace {
-// Where each of some vectors was asked last. Who reads single tuples reads neighbours next (the lines of an order), so
-// the run is mostly the same one or the next. Only guesses: any number does, of whatever vector it is.
-uint16_t* run_guess(const FrozenHeader& head) {
-  constexpr uint32_t kGuessBits = 7;
-  thread_local uint16_t guesses[1u << kGuessBits];
-  const uint64_t number = reinterpret_cast<uint64_t>(&head) / sizeof(uint64_t);  // images are aligned to that
-  return &guesses[(number * 0x9e3779b97f4a7c15) >> (64 - kGuessBits)];
-}
-}  // namespace
-
-uint32_t FrozenVector::entry_of(uint32_t position) const noexcept {
-  const FrozenHeader& head = header();
-  if (head.has_runs == 0) return position;
-  const uint16_t* ends = run_ends();
-  uint16_t* const guess = run_guess(head);
-  const auto is_run = [&](uint32_t run) {
-    return run < head.entries && position < ends[run] && (run == 0 || ends[run - 1] <= position);
-  };
-  if (is_run(*guess)) return *guess;
-  if (is_run(*guess + 1u)) return ++*guess;
-  // the first run that ends behind the position, of which there is one; no branch that could be predicted wrongly
-  uint32_t begin = 0;
-  for (uint32_t left = head.entries; left > 1;) {
-    const uint32_t half = left / 2;
-    begin += half & -static_cast<uint32_t>(ends[begin + half - 1] <= position);
-    left -= half;
-  }
-  *guess = static_cast<uint16_t>(begin);
-  return begin;
-}
+uint32_t FrozenVector::entry_of(uint32_t position) const noexcept { return find_entry(header(), position); }
 
 uint32_t FrozenVector::value_of(uint32_t entry) const noexcept {
   const FrozenHeader& head = header();
@@ -138,12 +110,14 @@ void FrozenVector::decode_entries(uint32_t first, uint32_t count, T* out) const 
     uint32_t codes[kBlock];
     for (uint32_t done = 0; done < count; done += kBlock) {
       const uint32_t block = std::min(kBlock, count - done);
-      unpack(at(head.codes_at), first + done, block, head.code_bits, codes);
+      decode_codes(first + done, block, codes);
       for (uint32_t i = 0; i < block; ++i) out[done + i] = values[codes[i]];
     }
   } else if (head.code_bits <= 32) {
+    uint32_t begin = 0;
+    if constexpr (std::is_signed_v<T>) begin = unpack_eights(packed_codes(head), first, count, reference, out);
     uint32_t codes[kBlock];
-    for (uint32_t done = 0; done < count; done += kBlock) {
+    for (uint32_t done = begin; done < count; done += kBlock) {
       const uint32_t block = std::min(kBlock, count - done);
       unpack(at(head.codes_at), first + done, block, head.code_bits, codes);
       for (uint32_t i = 0; i < block; ++i) out[done + i] = add_code(reference, codes[i]);
@@ -212,7 +186,8 @@ inline void write_text(CellKind kind, uint32_t cell_bytes, StringRef text, char*
 void FrozenVector::decode_codes(uint32_t first, uint32_t count, uint32_t* codes) const noexcept {
   const FrozenHeader& head = header();
   if (head.scheme == FrozenScheme::kDictionary) {
-    unpack(at(head.codes_at), first, count, head.code_bits, codes);
+    const uint32_t done = unpack_eights(packed_codes(head), first, count, 0, reinterpret_cast<int32_t*>(codes));
+    unpack(at(head.codes_at), first + done, count - done, head.code_bits, codes + done);
   } else {
     const uint32_t step = head.scheme == FrozenScheme::kConstant ? 0 : 1;
     for (uint32_t i = 0; i < count; ++i) codes[i] = (first + i) * step;
@@ -326,18 +301,7 @@ void FrozenVector::decode(uint32_t first, uint32_t count, char* cells) const noe
 
 template <typename T>
 T FrozenVector::cell_of_entry(uint32_t entry) const noexcept {
-  const FrozenHeader& head = header();
-  switch (head.scheme) {
-    case FrozenScheme::kConstant:
-      return to_cell<T>(to_int128(head.reference));
-    case FrozenScheme::kPacked:
-      return add_code(to_cell<T>(to_int128(head.reference)), unpack_one(at(head.codes_at), entry, head.code_bits));
-    case FrozenScheme::kDictionary:
-      entry = static_cast<uint32_t>(unpack_one(at(head.codes_at), entry, head.code_bits));
-      [[fallthrough]];
-    default:
-      return load_cell<T>(at(head.values_at) + uint64_t{entry} * sizeof(T));
-  }
+  return storage::cell_of_entry<T>(header(), entry);
 }
 
 void FrozenVector::decode_one(uint32_t position, char* cell) const noexcept {

@@ -439,6 +439,46 @@ TEST(FrozenVectorTest, SelectionsBecomePositions) {
   EXPECT_EQ(positions, (std::vector<uint32_t>{60, 61, 128, 129}));
 }
 
+// What is done of eight at a time is as one by one.
+template <typename T>
+void expect_sums(const PackedCodes& packed, const std::vector<uint64_t>& values, uint64_t first, uint64_t count) {
+  std::vector<T> sums(count);
+  const T reference = -5;
+  const uint32_t done = unpack_eights(packed, first, static_cast<uint32_t>(count), reference, sums.data());
+  ASSERT_LE(done, count);
+  for (uint64_t i = 0; i < done; ++i) ASSERT_EQ(sums[i], static_cast<T>(values[first + i] - 5)) << packed.bits;
+}
+
+void expect_selection(const PackedCodes& packed, const std::vector<uint64_t>& values, uint32_t low, uint32_t span) {
+  std::vector<uint64_t> words(selection_words(static_cast<uint32_t>(values.size())));
+  const uint32_t done = select_eights(packed, low, span, words.data());
+  ASSERT_LE(done, values.size());
+  ASSERT_EQ(done % 64, 0u);
+  for (uint32_t i = 0; i < done; ++i) {
+    ASSERT_EQ((words[i / 64] >> (i % 64)) & 1, values[i] >= low && values[i] - low <= span ? 1u : 0u) << packed.bits;
+  }
+}
+
+TEST(BitPackingTest, EightsAreAsOneByOne) {
+  Random random(test_seed());
+  for (uint32_t bits = 1; bits <= kMaxEightsBits; ++bits) {
+    std::vector<uint64_t> values(1 + random.below(400));
+    for (uint64_t& value : values) value = random.next() & ((uint64_t{1} << bits) - 1);
+    std::vector<char> codes(packed_bytes(values.size(), bits));
+    pack(values.data(), values.size(), bits, codes.data());
+    const PackedCodes packed{codes.data(), values.size(), bits};
+    for (int i = 0; i < 20; ++i) {
+      const uint64_t first = random.below(values.size());
+      const uint64_t count = random.below(values.size() - first + 1);
+      expect_sums<int16_t>(packed, values, first, count);
+      expect_sums<int32_t>(packed, values, first, count);
+      expect_sums<int64_t>(packed, values, first, count);
+      const auto low = static_cast<uint32_t>(values[random.below(values.size())]);
+      expect_selection(packed, values, low, static_cast<uint32_t>(random.below((uint64_t{1} << bits) - low)));
+    }
+  }
+}
+
 TEST(BitPackingTest, EveryWidthFromEveryPlace) {
   Random random(test_seed());
   for (uint32_t bits = 0; bits <= kMaxPackedBits; ++bits) {

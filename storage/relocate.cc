@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "base/check.h"
+#include "frozen_entry.h"
+#include "frozen_gather.h"
 #include "row_index.h"
 #include "storage/change_log.h"
 #include "storage/frozen_slot.h"
@@ -43,6 +46,26 @@ bool copy_cells(TablePartition* partition, TuplePlace from, Tid to, ChangeLog* l
   return true;
 }
 
+// Columns without payload to a hot chunk; what reading the others begins with is asked for.
+void decode_numbers(const FrozenChunk& image, const RowPlan& plan, uint32_t position, char* chunk, uint32_t offset) {
+  uint32_t numbers[16];
+  size_t count = 0;
+  const auto flush = [&] {
+    gather_tuple(image, plan.columns, {numbers, count}, position, chunk, offset);
+    count = 0;
+  };
+  for (const uint32_t column : plan.all_columns) {
+    if (may_have_payload(plan.columns[column].access.kind)) {
+      const FrozenHeader& head = image.header_of(column);
+      prefetch_entry(head, find_entry(head, position));
+      continue;
+    }
+    numbers[count++] = column;
+    if (count == std::size(numbers)) flush();
+  }
+  flush();
+}
+
 // The same from an image, without a window between.
 bool decode_cells(TablePartition* partition, const FrozenSlot& slot, uint32_t position, Tid to,
                   ChangeLog* log) noexcept {
@@ -51,21 +74,20 @@ bool decode_cells(TablePartition* partition, const FrozenSlot& slot, uint32_t po
   const FrozenStore* store = partition->table->frozen_store();
   const FrozenChunk image(slot.image, &store->dictionaries);
   const uint32_t now = slot.marks == nullptr ? 0 : store->tier->now();
+  decode_numbers(image, *partition->plan, position, chunk, offset);
   uint32_t number = 0;
   for (const ColumnPlan& column : partition->plan->columns) {
     const ColumnAccess& access = column.access;
     if (slot.marks != nullptr) mark_use(slot.marks, now, number);
     const FrozenVector vector = image.column(number++);
-    char* copy = cell_of(access, chunk, offset);
-    const bool null = access.null_offset != 0 && vector.is_null(position);
-    set_null(access, chunk, offset, null);
-    if (null) {
-      write_empty_cell(access.kind, copy, access.cell_bytes);
-    } else if (may_have_payload(access.kind)) {
+    char* cell = cell_of(access, chunk, offset);
+    const bool has_payload = may_have_payload(access.kind);
+    if (has_payload) set_null(access, chunk, offset, access.null_offset != 0 && vector.is_null(position));
+    if (is_null(access, chunk, offset)) {
+      write_empty_cell(access.kind, cell, access.cell_bytes);
+    } else if (has_payload) {
       const Datum text = vector.get(position);
-      if (store_string(partition, log, copy, &access, text.data(), text.size()) != ChangeResult::kOk) return false;
-    } else {
-      vector.decode_one(position, copy);
+      if (store_string(partition, log, cell, &access, text.data(), text.size()) != ChangeResult::kOk) return false;
     }
   }
   return true;

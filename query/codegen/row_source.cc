@@ -23,9 +23,15 @@ void Generator::locate(RowSource* source, Reg partition, Reg tid) {
 }
 
 // Positions of deleted rows are used again only after commit, chunks never move, and what the heap holds of old values
-// is freed at commit: so only updates of the column itself matter. But a cell may lie in a window (runtime/windows.h).
-bool Generator::keeps_cell(const storage::Table* table, uint32_t column) const {
-  return !compacts(*table) && !overwrites_all_ && overwritten_.count({table, column}) == 0;
+// is freed at commit, as are images: so only updates of the column itself matter. But a cell may lie in a window
+// (runtime/windows.h), and texts that come from the tier are overwritten as cells of windows are.
+void Generator::note_lifetime(const RowSource& source, uint32_t column, Value* text) const {
+  const storage::Table* table = source.relation->table.get();
+  if (overwrites_all_ || overwritten_.count({table, column}) != 0) return;
+  text->stable = !compacts(*table);
+  if (text->stable || table->frozen_store()->tier != nullptr) return;
+  text->cells = source.chunk;
+  text->cells_bytes = table->layout().chunk_bytes;
 }
 
 bool Generator::may_write(uint32_t callee) const {
@@ -138,7 +144,7 @@ Value Generator::load_cell(const RowSource& source, uint32_t column) {
     case CellKind::kShortString:
     case CellKind::kLongString:
       load_string_cell(access, cell, &value);
-      value.stable = keeps_cell(source.relation->table.get(), column);
+      note_lifetime(source, column, &value);
       break;
     case CellKind::kArray: {
       Value result = strict({value}, value.type, [&](const Values&) {

@@ -48,7 +48,8 @@ TupleField TupleLayout::add(const SqlType& type, bool nullable) {
 }
 
 void Generator::store_field(Reg tuple, const TupleField& field, const Value& given) {
-  const Value value = reads_windows() && holds_bytes(given.type.id) ? stabilise(given) : given;
+  const bool may_lie_in_window = reads_windows() && holds_bytes(given.type.id) && !given.is_stored;
+  const Value value = may_lie_in_window ? stabilise(given) : given;
   Type type = register_type(field.type);
   CHECK(b_.type_of(value.a) == type);
   b_.store(tuple, field.offset, value.a);
@@ -68,6 +69,7 @@ Value Generator::load_field(Reg tuple, const TupleField& field) {
   Type second = second_register_type(field.type);
   if (second != Type::kVoid) value.b = b_.load(second, tuple, field.offset + bytes_of(type));
   if (field.null_offset >= 0) value.null = b_.load(Type::kI8, tuple, field.null_offset);
+  value.is_stored = true;
   return value;
 }
 

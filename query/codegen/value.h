@@ -17,6 +17,11 @@ struct Value {
   // Strings and arrays: what they point to lives until the transaction ends. Else it may be a cell that the next change
   // overwrites.
   bool stable = false;
+  // Strings: they are of a tuple (tuple.h), which keeps none that lie in a window (runtime/windows.h).
+  bool is_stored = false;
+  // Strings that are not stable: they are all the same, unless they lie in these `cells_bytes` bytes.
+  ir::Reg cells = ir::kNoReg;
+  uint32_t cells_bytes = 0;
   // Arrays: made for this use, so that a variable may own it as it is.
   bool fresh = false;
 };

@@ -170,15 +170,27 @@ Value Generator::stabilise(const Value& value) {
   if (value.stable || register_type(value.type) != Type::kPtr) return value;
   Value copy = value;
   copy.stable = true;
+  copy.cells = ir::kNoReg;
   Block copied = b_.new_block();
   Block skip = b_.new_block();
   Value variable = new_variable(value.type, false);
   b_.assign(variable.a, b_.null_pointer());
   if (variable.b != ir::kNoReg) b_.assign(variable.b, constant(Type::kI64, 0));
   if (value.null != ir::kNoReg) {
-    b_.branch(value.null, skip, copied, 2);
-    b_.set_block(copied);
+    Block present = b_.new_block();
+    b_.branch(value.null, skip, present, 2);
+    b_.set_block(present);
   }
+  if (value.cells != ir::kNoReg) {
+    b_.assign(variable.a, value.a);
+    b_.assign(variable.b, value.b);
+    Reg distance = b_.binary(Op::kSub, b_.convert(Op::kBitcast, value.a, Type::kI64),
+                             b_.convert(Op::kBitcast, value.cells, Type::kI64));
+    b_.branch(b_.compare(Op::kULt, distance, constant(Type::kI64, value.cells_bytes)), copied, skip);
+  } else {
+    b_.jump(copied);
+  }
+  b_.set_block(copied);
   if (value.type.id == TypeId::kArray) {
     check(b_.call(k_rt_copy_array, {context(), value.a}));
   } else {
@@ -187,10 +199,6 @@ Value Generator::stabilise(const Value& value) {
   }
   b_.assign(variable.a, b_.load(Type::kPtr, context(), kContextValue));
   b_.jump(skip);
-  if (value.null == ir::kNoReg) {  // the block was not used
-    b_.set_block(copied);
-    b_.jump(skip);
-  }
   b_.set_block(skip);
   copy.a = variable.a;
   copy.b = variable.b;

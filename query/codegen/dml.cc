@@ -257,6 +257,16 @@ bool Generator::moves_keys(const BoundDml& dml) {
   });
 }
 
+namespace {
+// Whether the way goes by an index whose entries stay in place when their tuples move into a hot chunk.
+bool meets_no_moved_tuple(const storage::TableSchema& schema, const AccessPath& path) {
+  if (path.kind == AccessKind::kFullScan) return false;
+  const storage::IndexDef& index = schema.indexes[path.index];
+  return index.unique && std::none_of(index.columns.begin(), index.columns.end(),
+                                      [&](uint32_t column) { return !schema.columns[column].not_null; });
+}
+}  // namespace
+
 // Must all rows be found before the first is changed? Not where at most one row is found, and not where the way to the
 // rows cannot meet a changed row again.
 bool Generator::needs_collection(const BoundDml& dml, const JoinPlan& plan) const {
@@ -269,8 +279,9 @@ bool Generator::needs_collection(const BoundDml& dml, const JoinPlan& plan) cons
     if (reads_table(*assignment.value, dml.table.get())) return true;
   for (const auto& output : dml.returning)
     if (reads_table(*output.expr, dml.table.get())) return true;
-  // what moves into a hot chunk lies where the scan comes by, and behind its entry in the index
-  if (dml.kind == DmlKind::kUpdate && compacts(*dml.table)) return true;
+  // what moves into a hot chunk lies where a scan comes by
+  if (dml.kind == DmlKind::kUpdate && compacts(*dml.table) && !meets_no_moved_tuple(dml.table->schema(), path))
+    return true;
   if (path.kind == AccessKind::kFullScan) return false;
   if (dml.kind == DmlKind::kDelete) return true;
   const storage::IndexDef& index = dml.table->schema().indexes[path.index];

@@ -28,8 +28,19 @@ void InvalidRanges::add_bits(uint32_t begin, uint32_t end) {
 
 bool InvalidRanges::add(uint32_t begin, uint32_t end) {
   CHECK(begin < end);
+  // Where the last one went, of whatever chunk: an order's lines go one after the other. Only a guess.
+  thread_local size_t guess = 0;
+  const bool is_behind = guess < ranges_.size() && ranges_[guess].end == begin;
+  if (is_behind && (guess + 1 == ranges_.size() || ranges_[guess + 1].begin > end)) {
+    ranges_[guess].end = end;
+    add_bits(begin, end);
+    positions_ += end - begin;
+    return true;
+  }
   // all that overlap or touch become one
-  auto first = ranges_.begin() + first_reaching(ranges_, begin);
+  const ptrdiff_t place = first_reaching(ranges_, begin);
+  guess = static_cast<size_t>(place);
+  auto first = ranges_.begin() + place;
   auto last = first;
   Range merged{begin, end};
   uint32_t known = 0;

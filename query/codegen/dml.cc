@@ -306,6 +306,10 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
     return values;
   };
   if (!needs_collection(dml, plan)) {
+    const JoinStep& step = plan.steps[0];
+    const bool changes_all =
+        dml.kind == DmlKind::kUpdate && step.path.kind != AccessKind::kFullScan && step.filters.empty();
+    if (changes_all) changed_relation_ = dml.relation;
     gen_joins(&plan, [&] {
       Block next = b_.new_block();
       skip_changed_row(dml, next);
@@ -313,6 +317,7 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
       if (!b_.terminated()) b_.jump(next);
       b_.set_block(next);
     });
+    changed_relation_.reset();
   } else {
     gen_collected(dml, &plan, descriptor, returning);
   }

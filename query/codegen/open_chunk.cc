@@ -48,6 +48,20 @@ void Generator::open_row(RowSource* source, Reg partition, Reg tid) {
   Block closed = b_.new_block(), open = b_.new_block();
   b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), closed, open, 2);
   b_.set_block(closed);
+  if (source->relation->id == changed_relation_) {
+    check(b_.call(k_rt_make_hot, {context(), partition, tid}));
+    Reg moved = b_.load(Type::kI64, context(), kContextValue);
+    Block hot = b_.new_block(), gone = b_.new_block();
+    b_.branch(b_.compare(Op::kLt, moved, constant(Type::kI64, 0)), gone, hot, 2);
+    b_.set_block(hot);
+    RowSource there;
+    locate(&there, partition, moved);
+    b_.assign(chunk, there.chunk);
+    b_.assign(offset, there.offset);
+    b_.assign(now, moved);
+    b_.jump(open);
+    b_.set_block(gone);  // what changes the row finds that, too
+  }
   check(b_.call(k_rt_open_tuple, {context(), partition, tid, number}));
   b_.assign(chunk, b_.load(Type::kPtr, context(), kContextValue));
   b_.assign(offset, b_.load(Type::kI64, context(), kContextValue + 8));

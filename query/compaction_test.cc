@@ -430,27 +430,28 @@ TEST_P(CompactionTest, WholeChunksAnswer) {
 TEST_P(CompactionTest, UpdatesByIndexMeetEachRowOnce) {
   auto session = make_session(1);
   const Status status = session->script(R"(
-CREATE TABLE walked (g integer, k integer, h integer NOT NULL, u integer, v integer NOT NULL, t text,
-  PRIMARY KEY (g, k), UNIQUE (u, k));
+CREATE TABLE walked (g integer, k integer, h integer NOT NULL, u integer NOT NULL, n integer, v integer NOT NULL,
+  t text, PRIMARY KEY (g, k), UNIQUE (u, n));
 CREATE INDEX ON walked (h);
-INSERT INTO walked SELECT n / 20, n, n / 20, n / 20, 0, 'text ' || n FROM generate_series(0, 399) n)");
+INSERT INTO walked SELECT n / 20, n, n / 20, n / 20, NULL, 0, 'text ' || n FROM generate_series(0, 399) n)");
   ASSERT_TRUE(status.ok()) << status;
-  const std::string sums = "SELECT count(*), sum(v), max(v), sum(length(t)) FROM walked WHERE g = 3";
-  int expected = 0;
-  for (const char* column : {"g", "h", "u"}) {
-    ASSERT_EQ(session->text(absl::StrCat("UPDATE walked SET v = v + 1 WHERE ", column, " = 3")), "") << column;
-    ++expected;
-    ASSERT_EQ(session->text(sums), absl::StrCat("20|", expected * 20, "|", expected, "|140")) << column;
+  const auto sums = [&](int g) {
+    return session->text(absl::StrCat("SELECT count(*), sum(v), max(v), sum(length(t)) FROM walked WHERE g = ", g));
+  };
+  // other rows each time, so that what moves lies behind all others
+  for (const auto& [column, value] : {std::pair("g", 6), {"h", 7}, {"u", 8}}) {
+    ASSERT_EQ(session->text(absl::StrCat("UPDATE walked SET v = v + 1 WHERE ", column, " = ", value)), "") << column;
+    ASSERT_EQ(sums(value), "20|20|1|160") << column;
   }
-  ASSERT_EQ(session->text("UPDATE walked SET v = v + 1 WHERE g = 3 AND k % 2 = 0 RETURNING k, t").substr(0, 10),
-            "60|text 60");
-  ASSERT_EQ(session->text(sums), "20|70|4|140");
+  ASSERT_EQ(session->text("UPDATE walked SET v = v + 1 WHERE g = 9 AND k % 2 = 0 RETURNING k, t").substr(0, 12),
+            "180|text 180");
+  ASSERT_EQ(sums(9), "20|10|1|160");
   // what is taken back lies in its frozen chunk again
-  ASSERT_EQ(session->text("DO $$ BEGIN UPDATE walked SET v = 1 / (k - 70) WHERE g = 3; "
+  ASSERT_EQ(session->text("DO $$ BEGIN UPDATE walked SET v = 1 / (k - 190) WHERE g = 9; "
                           "EXCEPTION WHEN division_by_zero THEN NULL; END $$"),
             "");
-  ASSERT_EQ(session->text(sums), "20|70|4|140");
-  ASSERT_EQ(session->text("SELECT sum(v) FROM walked WHERE h = 3 AND u = 3"), "70");
+  ASSERT_EQ(sums(9), "20|10|1|160");
+  ASSERT_EQ(session->text("SELECT sum(v) FROM walked WHERE h = 9 AND u = 9"), "10");
 }
 
 TEST_P(CompactionTest, LoopsDecodeOnce) {

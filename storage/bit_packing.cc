@@ -170,8 +170,8 @@ uint32_t unpack_some(const PackedCodes& packed, uint64_t first, uint32_t count, 
   if (!has_avx2()) return 0;
   uint32_t begin = 0;  // of an eight
   for (; begin < count && (first + begin) % 8 != 0; ++begin) {
-    values[begin] = static_cast<T>(static_cast<uint64_t>(reference) +
-                                   unpack_one(packed.codes, first + begin, packed.bits));
+    values[begin] =
+        static_cast<T>(static_cast<uint64_t>(reference) + unpack_one(packed.codes, first + begin, packed.bits));
   }
   const uint32_t done = readable(packed, first + begin, count - begin);
   if (done > 0) unpack_avx2(packed, first + begin, done, reference, values + begin);

@@ -46,8 +46,7 @@ T cell_of_entry(const FrozenHeader& head, uint32_t entry) {
     case FrozenScheme::kConstant:
       return to_cell<T>(to_int128(head.reference));
     case FrozenScheme::kPacked:
-      return add_code(to_cell<T>(to_int128(head.reference)),
-                      unpack_one(image + head.codes_at, entry, head.code_bits));
+      return add_code(to_cell<T>(to_int128(head.reference)), unpack_one(image + head.codes_at, entry, head.code_bits));
     case FrozenScheme::kDictionary:
       entry = static_cast<uint32_t>(unpack_one(image + head.codes_at, entry, head.code_bits));
       [[fallthrough]];

@@ -590,7 +590,7 @@ class Generator {
   bool dispensed_ = false;                             // the next full scan drives a pipeline: it takes morsels
   bool sealed_ = false;                                // the next store to be read is sealed, and others read it too
   int64_t scan_count_ = 0;
-  std::optional<uint32_t> changed_relation_;           // all its rows are changed: moved when they are opened
+  std::optional<uint32_t> changed_relation_;   // all its rows are changed: moved when they are opened
   const WholeChunks* whole_chunks_ = nullptr;  // that the next scan may give
   std::map<uint32_t, Places> filters_;         // of the plan at hand, by number
   GroupJoin* grouping_ = nullptr;              // the next join's partners are groups

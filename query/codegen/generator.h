@@ -130,8 +130,7 @@ class Generator {
   Value load_column(const RowSource& source, uint32_t column);
   Value load_cell(const RowSource& source, uint32_t column);
   void load_string_cell(const storage::ColumnAccess& access, Reg cell, Value* value);
-  // Does the text in a cell stay as it is until the program ends, whatever it does in between?
-  void note_lifetime(const RowSource& source, uint32_t column, Value* text) const;
+  void note_lifetime(const RowSource& source, uint32_t column, Value* text) const;  // how long a cell stays
   bool may_write(uint32_t callee) const;
   void note_changes(const StepList& steps);
   void note_changes(const BoundDml& dml);

@@ -48,6 +48,7 @@ struct Flags {
 struct Measured {
   double seconds = 0;
   uint64_t faults = 0;
+  uint64_t disk_bytes = 0;  // read
   uint64_t sum = 0;
   char why[256] = {};
 };
@@ -55,6 +56,18 @@ struct Measured {
 // What a page cache needs for a frame besides its page: tables of both sides, the order of eviction, pages that are
 // gone.
 constexpr size_t kFrameBytes = 192;
+
+// What this process has had read of disks so far, by whichever way.
+uint64_t bytes_from_disk() {
+  std::FILE* const file = std::fopen("/proc/self/io", "re");
+  if (file == nullptr) return 0;
+  unsigned long long bytes = 0;
+  char line[128];
+  while (std::fgets(line, sizeof line, file) != nullptr && std::sscanf(line, "read_bytes: %llu", &bytes) != 1) {
+  }
+  std::fclose(file);
+  return bytes;
+}
 
 uint64_t round_to_page(uint64_t bytes) { return bytes / storage::kTierPageBytesMax * storage::kTierPageBytesMax; }
 
@@ -98,10 +111,12 @@ Measured measure(const Flags& flags, const WayFlags& way_flags, uint64_t limit_b
       way->scan(0, way_flags.bytes);
       for (int i = 0; i < 2; ++i) work(way.get(), &random);
       const uint64_t faults = way->faults();
+      const uint64_t disk_bytes = bytes_from_disk();
       const auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < rounds; ++i) result.sum += work(way.get(), &random);
       result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       result.faults = way->faults() - faults;
+      result.disk_bytes = bytes_from_disk() - disk_bytes;
     } else {
       fail();
     }
@@ -164,6 +179,7 @@ class Figure {
       if (evicted == 0) in_memory_[name] = measured.seconds;
       if (in_memory_.contains(name)) row["slowdown"] = measured.seconds / in_memory_[name];
       row["faults"] = measured.faults / static_cast<uint64_t>(rounds_);
+      row["disk_mb"] = static_cast<double>(measured.disk_bytes) / rounds_ / (1 << 20);
       seconds_[{name, evicted}] = measured.seconds;
       if (sum_ == 0) sum_ = measured.sum;
       row["is_right"] = sum_ == measured.sum;

@@ -18,6 +18,9 @@ constexpr uint32_t kReadersMax = 64;  // of a process: bits of a word
 constexpr uint32_t kNoFrame = ~0u;
 constexpr uint64_t kNoPage = ~uint64_t{0};
 
+// Longest read: from here on the disk's rate does not rise (512 KB, eight at once).
+constexpr size_t kReadBytesMax = size_t{512} << 10;
+
 // A window of read-ahead has at most so many times the pages that it may read.
 constexpr uint64_t kSpanMax = 16;
 

@@ -14,8 +14,6 @@ namespace {
 
 Failpoint bit_flips("page_cache.bit_flip");
 
-// Longest read: from here on the disk's rate does not rise (findings: 512 KB x 8).
-constexpr size_t kReadBytesMax = size_t{512} << 10;
 constexpr size_t kReapedMax = 16;
 
 }  // namespace
@@ -56,7 +54,7 @@ void PageCache::State::demand(const Waiter& waiter, uint32_t pages) {
     reads_[loading->second].waiters.push_back(waiter);
     return;
   }
-  uint64_t left = options_.read_ahead_pages_max;
+  uint64_t left = ahead_pages_max();
   if (start_reads(file, waiter.page, pages, &left, &waiter)) return;
   if (under_way_ == 0) {
     answer(waiter, kNoFrame, {PageError::kNoFrame, 0});
@@ -67,7 +65,7 @@ void PageCache::State::demand(const Waiter& waiter, uint32_t pages) {
 
 // All together up to the most that is read ahead.
 void PageCache::State::read_ahead(std::span<const PageRange> ranges) {
-  uint64_t left = options_.read_ahead_pages_max;
+  uint64_t left = ahead_pages_max();
   for (const PageRange& range : ranges) {
     OpenFile* file = file_at(file_of(range.first));
     if (file == nullptr || number_of(range.first) >= file->checksums.size()) continue;

@@ -106,6 +106,8 @@ class PageCache::State {
 
   // cache_reads.cc
   void demand(const Waiter& waiter, uint32_t pages) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Two windows.
+  uint64_t ahead_pages_max() const { return 2 * uint64_t{options_.read_ahead_pages_max}; }
   void read_ahead(std::span<const PageRange> ranges) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool start_reads(OpenFile* file, uint64_t id, uint64_t pages, uint64_t* left, const Waiter* waiter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

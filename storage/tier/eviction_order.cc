@@ -1,6 +1,7 @@
 #include "tier/eviction_order.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -26,7 +27,7 @@ EvictionOrder::EvictionOrder(EvictionPolicy policy, uint32_t frames, uint32_t sm
     : policy_(policy),
       main_frames_(policy == EvictionPolicy::kLirs ? frames - small_frames : frames),
       sample_pages_(sample_pages),
-      adjusts_colors_(adjusts_colors),
+      adjusts_colors_(adjusts_colors && policy != EvictionPolicy::kLirs),
       uses_(uses),
       frames_(frames) {
   CHECK(small_frames < frames && sample_pages > 0);
@@ -46,7 +47,9 @@ uint64_t EvictionOrder::key_of(uint32_t frame) const {
   const FrameState& state = frames_[frame];
   const bool is_by_load = policy_ == EvictionPolicy::kFifo || state.place == kSmall;
   const uint64_t stamp = (is_by_load ? state.loaded : stamp_of(frame)) & kStampMask;
-  return uint64_t{color(frame)} << kStampBits | stamp;
+  // what passes goes in its order, whatever it is worth: else what is worth more would fill the small part, and what is
+  // read ahead would go before its use
+  return (state.place == kSmall ? 0 : uint64_t{color(frame)} << kStampBits) | stamp;
 }
 
 void EvictionOrder::push(uint32_t frame, Class place) {
@@ -85,17 +88,13 @@ bool EvictionOrder::is_sampled(uint64_t page) const {
   return (mix(page / sample_pages_) & 0xffffffff) < share;
 }
 
-// Whether a page in `frame`, in no class yet, ranks above the last of main. Called for what was used before, and
-// returns: its last use was later than that of the page that would go.
-bool EvictionOrder::belongs_to_main(uint64_t page, uint16_t color_of_page, uint32_t frame) {
+// Whether a page that has just been loaded stays from the begin. What came back is judged when it leaves the small
+// part: read ahead it comes long before its turn, and a page of main that is to be used before it would go.
+bool EvictionOrder::belongs_to_main(uint64_t page, uint16_t color_of_page) {
   if (policy_ != EvictionPolicy::kLirs) return true;
   if (sizes_[kMain] < main_frames_ && is_sampled(page)) return true;
   const uint32_t last = first_of(kMain);
-  if (last == kNone) return false;
-  if (color_of_page != color(last)) return color_of_page > color(last);
-  if (frame != kNone) return sizes_[kMain] < main_frames_ || stamp_of(frame) > stamp_of(last);
-  const auto gone = gone_.find(page);
-  return gone != gone_.end() && gone->second > stamp_of(last);
+  return last != kNone && color_of_page > color(last);
 }
 
 void EvictionOrder::demote_first() {
@@ -104,6 +103,7 @@ void EvictionOrder::demote_first() {
   take_first(kMain);
   // it passes as if it had just been loaded; its last use is remembered by its stamp
   frames_[frame].loaded = now_;
+  frames_[frame].used_before = 0;
   uses_[frame].is_reused.store(0, std::memory_order_relaxed);
   push(frame, kSmall);
 }
@@ -113,6 +113,14 @@ void EvictionOrder::move_to_main(uint32_t frame) {
   push(frame, kMain);
 }
 
+// A new page is worth as much as the one that would go, if colours allow; nothing is known of it yet,
+// and were it worth less it would go first.
+uint8_t EvictionOrder::gain_at_least(uint8_t gain, uint16_t color_of_page) {
+  const uint32_t last = first_of(kMain);
+  if (last == kNone || frames_[last].color != color_of_page) return gain;
+  return std::max(gain, frames_[last].gain);
+}
+
 void EvictionOrder::insert(uint32_t frame, uint64_t page, uint16_t color_of_page, uint8_t gain, uint64_t now) {
   FrameState& state = frames_[frame];
   CHECK(state.place == kOut && now >= now_);
@@ -120,21 +128,28 @@ void EvictionOrder::insert(uint32_t frame, uint64_t page, uint16_t color_of_page
   state.page = page;
   state.loaded = now;
   state.color = color_of_page;
-  state.gain = adjusts_colors_ ? gain : uint8_t{0};
-  if (belongs_to_main(page, color(frame), kNone)) {
+  state.gain = adjusts_colors_ ? gain_at_least(gain, color_of_page) : uint8_t{0};
+  const auto gone = gone_.find(page);
+  state.used_before = gone == gone_.end() ? 0 : gone->second;
+  if (gone != gone_.end()) gone_.erase(gone);
+  if (belongs_to_main(page, color(frame))) {
     move_to_main(frame);
   } else {
     push(frame, kSmall);
   }
-  gone_.erase(page);
   if (adjusts_colors_ && now_ - aged_ > frames_.size()) age();
 }
 
+// Of a frame that leaves the small part: whether it was used twice, the first time later than the page of main that
+// would go was used last.
 bool EvictionOrder::is_better_than_main(uint32_t frame) {
+  FrameState& state = frames_[frame];
   const uint32_t last = first_of(kMain);
-  if (last != kNone && color(frame) > color(last)) return true;
-  return uses_[frame].is_reused.exchange(0, std::memory_order_relaxed) != 0 &&
-         belongs_to_main(frames_[frame].page, color(frame), frame);
+  if (last != kNone && color(frame) != color(last)) return color(frame) > color(last);
+  const bool is_reused = uses_[frame].is_reused.exchange(0, std::memory_order_relaxed) != 0;
+  const bool is_used = uses_[frame].stamp.load(std::memory_order_relaxed) != 0;
+  const uint64_t before = is_reused ? stamp_of(frame) : is_used ? std::exchange(state.used_before, 0) : 0;
+  return before != 0 && last != kNone && (sizes_[kMain] < main_frames_ || before > stamp_of(last));
 }
 
 uint32_t EvictionOrder::pop() {
@@ -186,7 +201,9 @@ void EvictionOrder::age() {
   for (uint32_t frame = 0; frame < frames_.size(); ++frame) {
     FrameState& state = frames_[frame];
     if (state.place == kOut) continue;
-    const uint32_t count = uses_[frame].count.exchange(0, std::memory_order_relaxed);
+    uint32_t count = uses_[frame].count.exchange(0, std::memory_order_relaxed);
+    // read ahead: its use is to come
+    if (uses_[frame].stamp.load(std::memory_order_relaxed) == 0) count = 1;
     state.gain = static_cast<uint8_t>(state.gain / 2 + std::min<uint32_t>(count, kGainMax / 2));
   }
   rebuild();

@@ -26,10 +26,11 @@ struct FrameUse {
 // whose key is still what it was is the least of all. What the stamp is makes the policy:
 //  - kFifo: when it was loaded; kLru: when it was last used;
 //  - kLirs: two classes. Most frames belong to `main`, ordered as LRU; a small part, in order of loading, is what all
-//    other pages pass through. A page that returns after its eviction comes into `main` in place of its oldest page
-//    when the last use of that is the longer ago: pages are ranked by their last reuse distance. A scan, also one that
-//    is repeated and larger than the cache, so leaves `main` alone. While the cache fills, an even sample of the files
-//    gets into `main`, so that the parts of a scan that are read and the parts that are there take turns.
+//    other pages pass through. A page that has returned after its eviction and is used comes into `main` when it has
+//    passed, in place of its oldest page, if the last use of that is the longer ago: pages are ranked by their last
+//    reuse distance; statistics of accesses do not count. A scan, also one that is repeated and larger than the cache,
+//    so leaves `main` alone. While the cache fills, an even sample of the files gets into `main`, so that the parts of
+//    a scan that are read and the parts that are there take turns.
 // Sources: Jiang and Zhang, LIRS, SIGMETRICS 2002 (ranking; their stack is kept up to date at every hit, which readers
 // in several processes cannot do); correlated uses: O'Neil et al., LRU-K, SIGMOD 1993, 2.1.1. Colours: Meyer et al.,
 // ADMS 2015, 2.2.
@@ -68,6 +69,7 @@ class EvictionOrder {
   struct FrameState {
     uint64_t page = 0;
     uint64_t loaded = 0;
+    uint64_t used_before = 0;  // of kLirs: the last use before it went and came back; 0: not known
     uint16_t color = 0;
     uint8_t gain = 0;
     Class place = kOut;
@@ -77,7 +79,8 @@ class EvictionOrder {
   uint64_t stamp_of(uint32_t frame) const;
   uint64_t key_of(uint32_t frame) const;
   bool is_sampled(uint64_t page) const;
-  bool belongs_to_main(uint64_t page, uint16_t color, uint32_t frame);
+  bool belongs_to_main(uint64_t page, uint16_t color);
+  uint8_t gain_at_least(uint8_t gain, uint16_t color_of_page);
   bool is_better_than_main(uint32_t frame);  // which is in no class
   void push(uint32_t frame, Class place);
   uint32_t first_of(Class place);  // stays in the heap

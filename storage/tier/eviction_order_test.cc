@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <list>
 #include <memory>
 #include <vector>
@@ -35,6 +36,13 @@ class Cache {
     use.count.store(use.count.load() + 1);
     return is_hit;
   }
+  // As a reader that reads ahead does; whether the page was missing.
+  bool read(uint64_t page) {
+    if (has(page)) return false;
+    load(page, 0);
+    return true;
+  }
+  uint64_t loads() const { return loads_; }
   bool has(uint64_t page) const { return frame_of_.contains(page); }
   EvictionOrder& order() { return order_; }
   uint32_t frame_of(uint64_t page) const { return frame_of_.at(page); }
@@ -116,6 +124,28 @@ TEST(EvictionOrderTest, RepeatedScansLargerThanTheCache) {
     EXPECT_EQ(hits_of_loop(EvictionPolicy::kFifo, 1000, pages, 4), 0u);
     // all but the small part stays, in steady state
     EXPECT_GE(hits_of_loop(EvictionPolicy::kLirs, 1000, pages, 6), 880u) << pages;
+  }
+}
+
+// Statistics, too, which differ by where a period of them ends, make no page go that was read ahead and not used.
+TEST(EvictionOrderTest, WhatIsReadAheadStaysUntilItsUse) {
+  for (const EvictionPolicy policy : {EvictionPolicy::kFifo, EvictionPolicy::kLru, EvictionPolicy::kLirs}) {
+    for (const uint64_t pages : {1250u, 1500u, 2000u}) {
+      Cache cache(policy, 1000, 60, true);
+      cache.order().set_page_total(pages);
+      std::deque<uint64_t> ahead;
+      uint64_t next = 0;
+      uint64_t loads = 0;
+      for (uint64_t at = 0; at < 8 * pages; ++at) {
+        if (at == 7 * pages) loads = cache.loads();
+        while (!ahead.empty() && ahead.front() < at) ahead.pop_front();
+        for (; ahead.size() < 32 && next < at + pages / 2; ++next) {
+          if (cache.read(next % pages)) ahead.push_back(next);
+        }
+        ASSERT_TRUE(cache.access(at % pages)) << policy_name(policy) << ' ' << pages << ": " << at;
+      }
+      if (policy == EvictionPolicy::kLirs) EXPECT_LE(cache.loads() - loads, pages - 880) << pages;
+    }
   }
 }
 

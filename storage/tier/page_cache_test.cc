@@ -178,6 +178,47 @@ TEST_F(PageCacheTest, AScanReadsAheadAndAJumpDoesNot) {
   EXPECT_LE(cache->statistics().read_ahead_pages, ahead + 64);
 }
 
+// Neither more is read than does not fit (of LRU, all), nor does a page go that was read ahead before it is used.
+TEST_F(PageCacheTest, RepeatedScansReadWhatDoesNotFit) {
+  for (const EvictionPolicy policy : {EvictionPolicy::kLirs, EvictionPolicy::kLru, EvictionPolicy::kFifo}) {
+    for (const uint64_t total : {1300u, 1600u, 2100u}) {
+      PageCacheOptions options = pages(1024, policy);
+      options.read_ahead_pages_max = 16;
+      auto cache = make_cache(options);
+      const auto file = *cache->open(write_file(1, total));
+      auto reader = *PageReader::create(cache.get());
+      uint64_t read_before = 0;
+      for (int scan = 0; scan < 6; ++scan) {
+        read_before = cache->statistics().pages_read;
+        for (uint64_t page = 0; page < total; ++page) ASSERT_TRUE(reader->pin(*file, page).ok());
+      }
+      const PageCacheStatistics counts = cache->statistics();
+      const uint64_t small = 64;  // of kLirs: what passes, and what is free
+      const uint64_t read_max = policy == EvictionPolicy::kLirs ? total - 1024 + small : total;
+      EXPECT_LE(counts.pages_read - read_before, read_max) << policy_name(policy) << ' ' << total;
+      EXPECT_EQ(counts.read_ahead_wasted_pages, 0u) << policy_name(policy) << ' ' << total;
+    }
+  }
+}
+
+TEST_F(PageCacheTest, RepeatedScansKeepWhatIsOfAHigherColour) {
+  for (const uint64_t total : {1300u, 1600u, 2100u}) {
+    PageCacheOptions options = pages(1024);
+    options.read_ahead_pages_max = 16;
+    auto cache = make_cache(options);
+    const auto file = *cache->open(write_file(1, total));
+    cache->set_color(*file, 0, 400, 512);
+    auto reader = *PageReader::create(cache.get());
+    uint64_t read_before = 0;
+    for (int scan = 0; scan < 6; ++scan) {
+      read_before = cache->statistics().pages_read;
+      for (uint64_t page = 0; page < total; ++page) ASSERT_TRUE(reader->pin(*file, page).ok());
+    }
+    EXPECT_LE(cache->statistics().pages_read - read_before, total - 1024 + 64) << total;
+    EXPECT_LE(cache->statistics().read_ahead_wasted_pages, 64u) << total;
+  }
+}
+
 TEST_F(PageCacheTest, FailsWhenAllPagesArePinned) {
   auto cache = make_cache(pages(16));
   const auto file = *cache->open(write_file(1, 40));

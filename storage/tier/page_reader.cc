@@ -16,6 +16,8 @@ namespace {
 
 // A longer way is one that has left its chain: chains have one frame on average.
 constexpr uint32_t kChainMax = 64;
+// Pieces of what is read ahead: the reader asks for more whenever it has passed one. Twice as many as a window has.
+constexpr uint32_t kBatchesMax = 16;
 
 Status describe(const TierFile& file, uint64_t page, PageError error, int32_t detail) {
   const std::string place = absl::StrCat(file.path(), ": page ", page, ": ");
@@ -71,19 +73,12 @@ class PageReader::Way {
     const bool is_next = id == last_ + 1;
     if (!is_next && id != last_) forget_way();
     ++uses.pages;
-    if (is_hit) {
-      reader().hits.store(reader().hits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    } else {
-      if (is_next) widen();
-      const auto asked =
-          static_cast<uint32_t>(std::clamp<uint64_t>(pages, window_, cache_->options().read_ahead_pages_max));
-      ++uses.waits;
-      if (!was_asked(id)) uses.read += count_missing(id, std::min(id + asked, page_id(file.number(), file.pages())));
-      SCYPER_ASSIGN_OR_RETURN(frame, demand(file, page, pin, asked));
-      ahead_end_ = is_next ? std::max(ahead_end_, id + asked) : id + asked;
-      trigger_ = id + 1;
+    if (is_hit) reader().hits.store(reader().hits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    // before the wait for a page that was asked for, so that the disk has enough to do meanwhile
+    if (is_next && id >= trigger_ && (is_hit || id < ahead_end_)) go_ahead(file, id);
+    if (!is_hit) {
+      SCYPER_ASSIGN_OR_RETURN(frame, read_missing(file, page, pin, pages));
     }
-    if (is_next && is_hit && id >= trigger_ && trigger_ != 0) go_ahead(file, id);
     last_ = id;
     cache_->note_use(frame);
     return cache_->page_at(frame);
@@ -129,9 +124,38 @@ class PageReader::Way {
 
   void forget_way() noexcept {
     window_ = cache_->options().read_ahead_pages_min;
-    trigger_ = 0;
+    trigger_ = kNoPage;
+    ahead_end_ = 0;
+    batch_count_ = 0;
   }
-  void widen() noexcept { window_ = std::min(2 * window_, cache_->options().read_ahead_pages_max); }
+  // A window and the next are under way.
+  uint32_t window_max() const noexcept { return 2 * cache_->options().read_ahead_pages_max; }
+  void widen() noexcept { window_ = std::min(2 * window_, window_max()); }
+
+  uint64_t batch_pages() const noexcept {
+    const uint64_t of_read = kReadBytesMax / page_bytes();
+    return std::max<uint64_t>({1, std::min<uint64_t>(of_read, window_ / 2), 2 * window_max() / kBatchesMax});
+  }
+
+  // Waits for a page: one on its way, or with it as many as the window has.
+  StatusOr<uint32_t> read_missing(const TierFile& file, uint64_t page, uint32_t pin, uint64_t pages) noexcept {
+    const uint64_t id = page_id(file.number(), page);
+    ++uses.waits;
+    if (id < ahead_end_) {
+      return demand(file, page, pin, static_cast<uint32_t>(std::min(ahead_end_ - id, batch_pages())));
+    }
+    if (id == last_ + 1) widen();
+    const auto asked = static_cast<uint32_t>(std::clamp<uint64_t>(pages, window_, window_max()));
+    const uint64_t end = std::min(id + asked, page_id(file.number(), file.pages()));
+    const uint64_t missing = count_missing(id, end);
+    if (!was_asked(id)) uses.read += missing;
+    SCYPER_ASSIGN_OR_RETURN(const uint32_t frame, demand(file, page, pin, asked));
+    batches_[0] = {end, missing};
+    batch_count_ = 1;
+    ahead_end_ = end;
+    trigger_ = id + 1;
+    return frame;
+  }
 
   StatusOr<uint32_t> demand(const TierFile& file, uint64_t page, uint32_t pin, uint32_t pages) noexcept {
     Wish& wish = reader().demand;
@@ -160,21 +184,33 @@ class PageReader::Way {
     return missing;
   }
 
-  // The window that follows is asked for when the reader comes to the one before, so that it computes meanwhile. It is
-  // as many pages that are missing: between those that are there, too, the disk has enough to do.
+  // Asks for what the window lacks: as many pages that are missing as it has are to lie before the reader; between
+  // those that are there, too, the disk has enough to do. Batches that the reader has passed count no more.
   void go_ahead(const TierFile& file, uint64_t id) noexcept {
     const uint64_t file_end = page_id(file.number(), file.pages());
     if (ahead_end_ >= file_end || reader().ahead.state.load(std::memory_order_acquire) != kIdle) return;
-    const uint64_t begin = std::max(ahead_end_, id + 1);
-    const uint64_t end_max = std::min(begin + kSpanMax * cache_->options().read_ahead_pages_max, file_end);
-    uint32_t missing = 0;
     widen();
-    for (ahead_end_ = begin; ahead_end_ < end_max && missing < window_; ++ahead_end_) {
-      missing += cache_->find(ahead_end_, kChainMax) == kNoFrame ? 1 : 0;
+    uint32_t passed = 0;
+    while (passed < batch_count_ && batches_[passed].end <= id) ++passed;
+    batch_count_ -= passed;
+    std::copy_n(batches_.begin() + passed, batch_count_, batches_.begin());
+    uint64_t ahead = 0;
+    for (uint32_t i = 0; i < batch_count_; ++i) ahead += batches_[i].missing;
+    const uint64_t before = ahead;
+    const uint64_t begin = std::max(ahead_end_, id);
+    const uint64_t end_max = std::min(begin + kSpanMax * window_max(), file_end);
+    for (ahead_end_ = begin; ahead_end_ < end_max && ahead < window_ && batch_count_ < kBatchesMax;) {
+      const uint64_t wanted = std::min<uint64_t>(window_ - ahead, batch_pages());
+      uint64_t missing = 0;
+      for (; ahead_end_ < end_max && missing < wanted; ++ahead_end_) {
+        missing += cache_->find(ahead_end_, kChainMax) == kNoFrame ? 1 : 0;
+      }
+      batches_[batch_count_++] = {ahead_end_, missing};
+      ahead += missing;
     }
-    trigger_ = begin;
+    trigger_ = batch_count_ == 0 ? begin : batches_[0].end;
     const PageRange range{begin, ahead_end_ - begin};
-    if (missing != 0) post_ahead({&range, 1}, missing);
+    if (ahead != before) post_ahead({&range, 1}, ahead - before);
   }
 
   // missing: how many of the pages are. The wish is idle.
@@ -200,14 +236,22 @@ class PageReader::Way {
     return std::any_of(asked_.begin(), end, [&](const PageRange& range) { return id - range.first < range.pages; });
   }
 
+  // What was asked for behind the batch before, up to `end`.
+  struct Batch {
+    uint64_t end;
+    uint64_t missing;  // pages when it was asked for
+  };
+
   PageCache::State* const cache_;
   uint32_t number_ = kReadersMax;
   uint64_t last_ = kNoPage - 1;
   uint32_t window_ = 1;
-  // While pages follow each other and one was missing: where what was asked for ends, and the page (0: none) that it is
-  // time at for the next window.
+  // While pages follow each other and one was missing: what was asked for, where that ends, and the page (else kNoPage)
+  // that it is time at to ask for more.
+  std::array<Batch, kBatchesMax> batches_;
+  uint32_t batch_count_ = 0;
   uint64_t ahead_end_ = 0;
-  uint64_t trigger_ = 0;
+  uint64_t trigger_ = kNoPage;
   std::array<PageRange, kRangesMax> asked_;
   size_t asked_count_ = 0;
 };

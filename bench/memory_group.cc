@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -45,27 +47,64 @@ MemoryGroup::~MemoryGroup() {
 
 bool MemoryGroup::enter() const { return write_text(path_ + "/cgroup.procs", std::to_string(getpid())); }
 
-std::unique_ptr<SwapFile> SwapFile::create(const std::string& path, uint64_t bytes, std::string* why) {
+namespace {
+
+// Waits until nobody has the pipe's other end any more.
+[[noreturn]] void guard_swap(int end, const std::string& path) {
+  setsid();  // what the terminal interrupts is not this
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_IGN);
+  char none;
+  while (read(end, &none, 1) < 0 && errno == EINTR) {
+  }
+  swapoff(path.c_str());
+  unlink(path.c_str());
+  _exit(0);
+}
+
+bool make_swap(const std::string& path, uint64_t bytes) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  bool is_made = file >= 0;
-  auto swap = std::unique_ptr<SwapFile>(new SwapFile(path));
+  if (file < 0) return false;
+  bool is_made = true;
   const std::vector<char> zeros(size_t{1} << 20);
   for (uint64_t at = 0; is_made && at < bytes; at += zeros.size()) {
     is_made = pwrite(file, zeros.data(), zeros.size(), static_cast<off_t>(at)) == static_cast<ssize_t>(zeros.size());
   }
-  if (file >= 0) {
-    is_made = is_made && fsync(file) == 0;
-    close(file);
+  is_made = is_made && fsync(file) == 0;
+  close(file);
+  return is_made && std::system(("mkswap -q '" + path + "' >/dev/null 2>&1").c_str()) == 0 &&
+         swapon(path.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+std::unique_ptr<SwapFile> SwapFile::create(const std::string& path, uint64_t bytes, std::string* why) {
+  *why = "no swap can be had: ";
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    *why += std::strerror(errno);
+    return nullptr;
   }
-  is_made = is_made && std::system(("mkswap -q '" + path + "' >/dev/null 2>&1").c_str()) == 0;
-  if (is_made && swapon(path.c_str(), 0) == 0) return swap;
-  *why = std::string("no swap can be had: ") + std::strerror(errno);
+  const pid_t guard = fork();
+  if (guard == 0) {
+    close(ends[1]);
+    guard_swap(ends[0], path);
+  }
+  const int error = errno;
+  close(ends[0]);
+  if (guard < 0) {
+    close(ends[1]);
+    *why += std::strerror(error);
+    return nullptr;
+  }
+  auto swap = std::unique_ptr<SwapFile>(new SwapFile(ends[1], guard));
+  if (make_swap(path, bytes)) return swap;
+  *why += std::strerror(errno);
   return nullptr;
 }
 
 SwapFile::~SwapFile() {
-  swapoff(path_.c_str());
-  unlink(path_.c_str());
+  close(end_);
+  waitpid(guard_, nullptr, 0);
 }
 
 }  // namespace scyper::bench

@@ -24,7 +24,8 @@ class MemoryGroup {
   const std::string path_;
 };
 
-// A swap file of our own, which the whole machine may use meanwhile. Needs root.
+// A swap file of our own, which the whole machine may use meanwhile. Needs root. A process of its own switches it off
+// and removes it, also when this one and those that it forked meanwhile are killed.
 class SwapFile {
  public:
   static std::unique_ptr<SwapFile> create(const std::string& path, uint64_t bytes, std::string* why);
@@ -33,8 +34,9 @@ class SwapFile {
   SwapFile& operator=(const SwapFile&) = delete;
 
  private:
-  explicit SwapFile(std::string path) : path_(std::move(path)) {}
-  const std::string path_;
+  SwapFile(int end, pid_t guard) : end_(end), guard_(guard) {}
+  const int end_;  // of a pipe, which the guard waits for
+  const pid_t guard_;
 };
 
 }  // namespace scyper::bench

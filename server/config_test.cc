@@ -44,6 +44,7 @@ TEST_F(ConfigTest, NamesWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(message("workers = 0\n").find("from 1 to 1024"), std::string::npos);
   EXPECT_NE(message("layout = \"diagonal\"\n").find("is not one of column, row"), std::string::npos);
+  EXPECT_NE(message("tier_policy = \"mru\"\n").find("is not one of fifo, lru, lirs"), std::string::npos);
   EXPECT_NE(message("memory = \"lots\"\n").find("is not a size such as 8GB"), std::string::npos);
   EXPECT_NE(message("workers = \n").find(path_), std::string::npos);
   EXPECT_NE(message("[node]\nworkers = 1\n").find("without sections"), std::string::npos);
@@ -66,6 +67,7 @@ TEST_F(ConfigTest, PrintedConfigurationReadsBack) {
                              {"transaction_time_max", "1500ms"},
                              {"redo", "none"},
                              {"insecure_listen", "true"},
+                             {"tier_policy", "lru"},
                              {"pages", "small"}});
   ASSERT_TRUE(config.ok()) << config.status();
   auto file = read(print_config(*config));
@@ -76,6 +78,7 @@ TEST_F(ConfigTest, PrintedConfigurationReadsBack) {
   EXPECT_EQ(print_config(*again), print_config(*config));
   EXPECT_EQ(again->engine.memory_bytes, size_t{3} << 30);
   EXPECT_EQ(again->engine.transaction_time_us_max, 1'500'000u);
+  EXPECT_EQ(again->engine.compaction.tier.cache_policy, storage::EvictionPolicy::kLru);
 }
 
 TEST(Quantities, HaveUnits) {

@@ -77,6 +77,7 @@ Status FrozenTier::start() {
   PageCacheOptions cache;
   cache.bytes = options_.cache_bytes;
   cache.page_bytes = kPageBytes;
+  cache.policy = options_.cache_policy;
   cache.processes_max = kProcessesMax;
   SCYPER_ASSIGN_OR_RETURN(cache_, PageCache::create(cache));
   SCYPER_ASSIGN_OR_RETURN(marks_memory_,

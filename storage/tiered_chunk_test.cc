@@ -155,6 +155,14 @@ TEST_F(TieredChunkTest, ReadsWhatWasFrozen) {
   EXPECT_EQ(tier_->resident_bytes(), 0u);
 }
 
+TEST_F(TieredChunkTest, ItsCacheHasThePolicyThatWasChosen) {
+  for (const EvictionPolicy policy : {EvictionPolicy::kFifo, EvictionPolicy::kLru, EvictionPolicy::kLirs}) {
+    options_.cache_policy = policy;
+    if (!start()) GTEST_SKIP() << "this system gives no io_uring";
+    EXPECT_EQ(tier_->cache()->options().policy, policy);
+  }
+}
+
 // Bounds in the heads answer without a page; shared texts, too.
 // The pages of a row are asked for together.
 TEST_F(TieredChunkTest, ATupleIsReadAtOnce) {

@@ -68,7 +68,9 @@ query::DatabaseOptions options_of(const Flags& flags) {
   options.partitions = flags.partitions;
   options.memory_bytes = size_t{12} << 30;
   if (flags.compact) options.frozen_bytes = size_t{8} << 30;
-  options.tier = {flags.tier, flags.tier_cache_mb << 20, 0};
+  options.tier.directory = flags.tier;
+  options.tier.cache_bytes = flags.tier_cache_mb << 20;
+  options.tier.memory_bytes = 0;
   options.layout = flags.layout == "row" ? storage::Layout::kRow : storage::Layout::kColumn;
   options.execution = flags.mode == "interpreted" ? query::ExecutionMode::kInterpreted
                       : flags.mode == "quick"     ? query::ExecutionMode::kQuick

@@ -56,8 +56,7 @@ namespace {
   char none;
   while (read(end, &none, 1) < 0 && errno == EINTR) {
   }
-  swapoff(path.c_str());
-  unlink(path.c_str());
+  if (swapoff(path.c_str()) == 0 || errno == EINVAL) unlink(path.c_str());  // EINVAL: it has not been switched on
   _exit(0);
 }
 

@@ -539,6 +539,32 @@ TEST_P(CompactionTest, FewRowsComeFromIndexes) {
       ASSERT_EQ(session->text(absl::StrCat("DELETE FROM ", table, " WHERE k % 100 = 10")), "");
     }
   }
+  // changes find the same rows
+  for (const auto& [condition, few] : kAsked) {
+    for (const char* table : {"named", "apart"}) {
+      ASSERT_EQ(session->text(absl::StrCat("UPDATE ", table, " SET made = made + 1 WHERE ", condition)), "");
+      ASSERT_EQ(session->text(absl::StrCat("DELETE FROM ", table, " WHERE k % 11 = 3 AND ", condition)), "");
+    }
+    const char* const difference = "SELECT count(*) FROM (SELECT * FROM named EXCEPT ALL SELECT * FROM apart) d";
+    ASSERT_EQ(session->text(difference), "0") << condition;
+    ASSERT_EQ(session->text("SELECT (SELECT count(*) FROM named) - (SELECT count(*) FROM apart)"), "0") << condition;
+  }
+}
+
+// Statements of transactions, which are not planned, too: no chunk is scanned.
+TEST_P(CompactionTest, ChangesByPrefixComeFromIndexes) {
+  auto session = make_session(GetParam().mode == ExecutionMode::kQuick ? 0 : 1);
+  const Status status = session->script(kNamed);
+  ASSERT_TRUE(status.ok()) << status;
+  // with a view EXPLAIN ANALYZE tells of chunks
+  ASSERT_EQ(session->text("CREATE HOT DATA VIEW all_named AS SELECT k FROM named WHERE k >= 0"), "");
+  session->set_freezing(UINT64_MAX);
+  const auto explain = [&](const char* condition) {
+    return session->text(absl::StrCat("EXPLAIN (ANALYZE) UPDATE named SET made = made + 1 WHERE ", condition));
+  };
+  EXPECT_NE(explain("name LIKE '%bc'").find("Frozen Chunks"), std::string::npos) << explain("name LIKE '%bc'");
+  EXPECT_EQ(explain("name LIKE 'abc%'").find("Frozen Chunks"), std::string::npos) << explain("name LIKE 'abc%'");
+  EXPECT_EQ(explain("code LIKE 'AB %'").find("Frozen Chunks"), std::string::npos) << explain("code LIKE 'AB %'");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <future>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -86,6 +87,7 @@ class Recovery {
   Status set_damaged_aside();
   Status end_log(LogScan* scan) const;
   StatusOr<LogStart> begin_log(uint64_t lsn) const;
+  std::optional<LogStart> end_log_ahead();
   StatusOr<LogStart> take_log_start();
   Status replay_log();
   Status replay_without_tier(const Status& why);
@@ -100,6 +102,7 @@ class Recovery {
   bool uses_places_ = true;
   Recovered result_;
   std::future<StatusOr<LogStart>> log_ahead_;  // the end of a recovery waits for it
+  Status log_error_;                           // of what was read ahead
 };
 
 // Of a record with a client: its request, so that it is not repeated.
@@ -116,6 +119,7 @@ bool Recovery::is_wanted(const storage::ArchiveEntry& entry, const storage::Arch
 
 Status Recovery::load(const storage::ArchiveEntry& entry, bool uses_places) {
   if (options_.threads > 1) {
+    end_log_ahead();
     log_ahead_ = std::async(std::launch::async, [this, lsn = entry.lsn] { return begin_log(lsn); });
   }
   auto loaded = load_archive(
@@ -297,12 +301,20 @@ StatusOr<LogStart> Recovery::begin_log(uint64_t lsn) const {
   return start;
 }
 
-// It may have been read for another archive.
+// An error of it ends the recovery, also when it was read for another archive: that a segment could not be synced is
+// told once only.
+std::optional<LogStart> Recovery::end_log_ahead() {
+  if (!log_ahead_.valid()) return std::nullopt;
+  auto start = log_ahead_.get();
+  log_error_.Update(start.status());
+  if (!start.ok()) return std::nullopt;
+  return *std::move(start);
+}
+
 StatusOr<LogStart> Recovery::take_log_start() {
-  if (log_ahead_.valid()) {
-    auto start = log_ahead_.get();
-    if (start.ok() && start->lsn == result_.archive_lsn) return start;
-  }
+  std::optional<LogStart> start = end_log_ahead();
+  SCYPER_RETURN_IF_ERROR(log_error_);
+  if (start.has_value() && start->lsn == result_.archive_lsn) return *std::move(start);
   return begin_log(result_.archive_lsn);
 }
 

@@ -80,6 +80,9 @@ class PlacesWriter {
         if (place.file != nullptr) files_.try_emplace(place.file.get(), static_cast<uint32_t>(files_.size()));
       }
     }
+    // heads of chunks in the tier come first: they are small, and find room before whole images have taken it
+    std::stable_partition(chunks_.begin(), chunks_.end(),
+                          [](const auto& one) { return one.second->tiered != nullptr; });
     return !files_.empty();
   }
 

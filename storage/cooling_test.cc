@@ -93,6 +93,46 @@ TEST(CoolingTest, ChunksOfWhichTheSameFewPagesAreUsedCool) {
   check_table(*fixture.table);
 }
 
+// What the system itself sees of the same: of four chunks one is written in a few places, one all over, one not at all.
+TEST(CoolingTest, ObserversOfThisSystemSeeWhatCools) {
+  int found = 0;
+  for (const char* kind : {"module", "pagemap", "mprotect"}) {
+    SCOPED_TRACE(kind);
+    auto observer = choose_observer(kind);
+    if (!observer.ok()) continue;  // no module, an older kernel
+    ++found;
+    Random random(test_seed());
+    Fixture fixture(1, Layout::kColumn, observed(observer->get()));
+    fixture.append(3 * kRows + 100, &random);
+    const UpdateDescriptor amount = make_update_descriptor(*fixture.table, std::vector<uint32_t>{1});
+    const auto update = [&](int32_t id, int64_t value) {
+      const Tid tid = make_hot(fixture.partition(), fixture.find(id), fixture.store.log.get());
+      ASSERT_NE(tid, kNoTid);
+      ASSERT_EQ(update_row(fixture.partition(), fixture.store.log.get(), tid, amount, {int_datum(value)}),
+                ChangeResult::kOk);
+      fixture.store.log->commit();
+    };
+    const char* const busy = fixture.partition()->chunks[1];
+    const auto state_of_first = [&] {
+      const FrozenSlot* slot = slot_of(fixture.partition(), 0);
+      return slot == nullptr ? ChunkState::kHot : slot->state;
+    };
+    for (int window = 0; window < 6 && state_of_first() != ChunkState::kCooling; ++window) {
+      for (int32_t id = 1; id <= 40; ++id) update(id, window);
+      for (int32_t id = kRows + 1; id <= 2 * kRows; id += 300) update(id, window);
+      ASSERT_TRUE(fixture.compactor.observe({}).ok());
+      fixture.compact();
+    }
+    EXPECT_EQ(state_of_first(), ChunkState::kCooling);
+    EXPECT_EQ(fixture.partition()->chunks[1], busy);
+    EXPECT_EQ(slot_of(fixture.partition(), 2 * kRows)->state, ChunkState::kFrozen);
+    update(7, 77);
+    EXPECT_GE(fixture.find(7), 3 * static_cast<Tid>(kRows));  // it has moved away
+    check_table(*fixture.table);
+  }
+  if (found == 0) GTEST_SKIP() << "no observer of this system's sees by itself";
+}
+
 TEST(CoolingTest, TuplesThatAreUsedMoveToHotChunks) {
   Random random(test_seed());
   Cooling cooling(&random);

@@ -157,11 +157,12 @@ Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, cha
   return status;
 }
 
-void FrozenTier::ask(std::span<const PageReader::Range> ranges) noexcept {
+size_t FrozenTier::ask(std::span<const PageReader::Range> ranges) noexcept {
   const auto reader = take_reader();
-  if (!reader.ok()) return;
-  (*reader)->ask(ranges);
+  if (!reader.ok()) return 0;
+  const size_t taken = (*reader)->ask(ranges);
   give_back(*reader);
+  return taken;
 }
 
 void FrozenTier::note_damage(const TierFile& file, uint64_t offset, size_t bytes) noexcept {

@@ -4,9 +4,12 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/random.h"
 #include "storage/key.h"
+#include "storage/relation_dictionary.h"
 #include "table_test_schema.h"
 
 // Nanoseconds per insert, update and delete of TPC-C's stock and order_line rows, as generated code makes them: cells
@@ -92,7 +95,9 @@ Row row_at(const Table& table, const TablePartition* partition, Tid tid) {
   return {chunk_of(partition, tid), offset_of(tid), &table.layout()};
 }
 
-void fill_order_line(TestStore* store, Table* table, int order, int number, ChangeResult* result, bool report) {
+// dictionary: what has the text while the column has its key, as a table would that compressed at once.
+void fill_order_line(TestStore* store, Table* table, int order, int number, ChangeResult* result, bool report,
+                     std::string_view text = "abcdefghijklmnopqrstuvwx", RelationDictionary* dictionary = nullptr) {
   TablePartition* partition = table->partition(0);
   const Tid tid = insert_begin(partition, store->log.get());
   if (tid == kNoTid) std::abort();
@@ -108,8 +113,13 @@ void fill_order_line(TestStore* store, Table* table, int order, int number, Chan
   row.put<int16_t>(7, 5);
   row.put<int32_t>(8, 123456);
   const ColumnAccess& info = table->layout().columns[9];
-  *result = store_string(partition, store->log.get(), cell_of(info, row.chunk, row.offset), &info,
-                         "abcdefghijklmnopqrstuvwx", 24);
+  if (dictionary != nullptr) {
+    row.put<uint32_t>(9, dictionary->acquire(text));
+    *result = ChangeResult::kOk;
+  } else {
+    *result = store_string(partition, store->log.get(), cell_of(info, row.chunk, row.offset), &info, text.data(),
+                           static_cast<uint32_t>(text.size()));
+  }
   if (*result == ChangeResult::kOk) *result = insert_finish(partition, tid, store->log.get());
   if (report && *result != ChangeResult::kOk) std::abort();
 }
@@ -130,6 +140,31 @@ void fill_history(TestStore* store, Table* table, int i) {
   store_string(partition, store->log.get(), cell_of(data, row.chunk, row.offset), &data, "warehouse    district   ",
                24);
   if (insert_finish(partition, tid, store->log.get()) != ChangeResult::kOk) std::abort();
+}
+
+// Table 1: seconds to insert order lines whose ol_dist_info has so many values, in no order.
+double insert_seconds(int rows, int values, bool compresses_at_once) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < values; ++i) {
+    texts.push_back(std::to_string(i));
+    texts.back().resize(24, 'x');
+  }
+  TestStore store(size_t{8} << 30, {}, PageMode::kTransparentHuge);
+  store.log->record_redo(false);
+  TableSchema schema = order_line_schema(Layout::kColumn);
+  if (compresses_at_once) schema.columns[9].type = make_type(TypeId::kInt4);
+  auto lines = store.table(schema);
+  if (!lines->build_hash_companion(0).ok()) std::abort();
+  RelationDictionary dictionary;
+  Random random(1);
+  ChangeResult result;
+  const double start = now_ns();
+  for (int i = 0; i < rows; ++i) {
+    fill_order_line(&store, lines.get(), i / 10, i % 10, &result, true, texts[random.below(texts.size())],
+                    compresses_at_once ? &dictionary : nullptr);
+    if (i % 10 == 9) store.log->commit();
+  }
+  return (now_ns() - start) * 1e-9;
 }
 
 struct Numbers {
@@ -229,8 +264,19 @@ Numbers measure(Layout layout, bool redo, bool hash, PageMode pages) {
 }  // namespace
 }  // namespace scyper::storage
 
-int main() {
+// table_bench [ROWS]: with a number, Table 1 of "Compacting Transactional Data" (VLDB 2012, 5.4) for so many rows.
+int main(int argc, char** argv) {
   using namespace scyper::storage;
+  if (argc > 1) {
+    const int rows = std::atoi(argv[1]);
+    std::printf("seconds for %d order lines: values, compressed at once (paper: 4.249, 5.589 for 10 million), not\n",
+                rows);
+    for (const int values : {1 << 15, 1 << 18}) {
+      const double at_once = insert_seconds(rows, values, true);
+      std::printf("%7d %.3f %.3f\n", values, at_once, insert_seconds(rows, values, false));
+    }
+    return 0;
+  }
   std::printf("ns per change      history  insert  update  stock-update  delete  insert+rollback  redo bytes/insert\n");
   for (PageMode pages : {PageMode::kSmall, PageMode::kTransparentHuge}) {
     for (Layout layout : {Layout::kColumn, Layout::kRow}) {

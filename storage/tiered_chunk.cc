@@ -79,28 +79,47 @@ bool VectorReader::bring(std::span<const uint32_t> columns) noexcept {
   return true;
 }
 
+// First the vectors themselves, then what follows them: a way that cannot be asked for, as there are too many, does not
+// grow.
 void VectorReader::ask(std::span<const uint32_t> columns) noexcept {
-  PageRanges ranges;
-  for (const uint32_t column : columns) {
-    Brought& brought = brought_[column];
-    if (chunk_.has_data(column) || brought.is_there) continue;
-    const TierPlace& place = tiered_->places[column];
-    const uint64_t end = place.offset + place.bytes;
-    const bool is_next = brought.file == place.file.get() && place.offset >= brought.end &&
-                         place.offset - brought.end < FrozenTier::kPageBytes;
-    if (!is_next) brought.ahead_bytes = brought.asked_end = 0;
-    brought.file = place.file.get();
-    brought.end = end;
-    uint64_t ask_end = end;
-    if (is_next && brought.asked_end < end + brought.ahead_bytes / 2) {
-      brought.ahead_bytes = std::clamp<uint64_t>(2 * brought.ahead_bytes, place.bytes, kAheadBytesMax);
-      ask_end = end + brought.ahead_bytes;
+  struct Asked {
+    Brought* way;
+    uint64_t ahead_bytes;  // 0: for the vector itself
+    uint64_t end;
+  };
+  std::array<PageReader::Range, PageReader::kRangesMax> ranges;
+  std::array<Asked, PageReader::kRangesMax> asked;
+  size_t count = 0;
+  const auto add = [&](Brought* way, uint64_t begin, uint64_t end, uint64_t ahead_bytes) {
+    if (begin >= end || count == ranges.size()) return;
+    const uint64_t first = begin / FrozenTier::kPageBytes;
+    ranges[count] = {way->file, first, (end - 1) / FrozenTier::kPageBytes + 1 - first};
+    asked[count++] = {way, ahead_bytes, end};
+  };
+  const auto for_each_way = [&](auto visit) {
+    for (const uint32_t column : columns) {
+      if (!chunk_.has_data(column) && !brought_[column].is_there) visit(&brought_[column], tiered_->places[column]);
     }
-    const uint64_t begin = std::max(place.offset, brought.asked_end);
-    if (begin < ask_end) ranges.add(*place.file, begin, ask_end - begin);
-    brought.asked_end = std::max(brought.asked_end, ask_end);
+  };
+  for_each_way([&](Brought* way, const TierPlace& place) {
+    way->is_next =
+        way->file == place.file.get() && place.offset >= way->end && place.offset - way->end < FrozenTier::kPageBytes;
+    if (!way->is_next) way->ahead_bytes = way->asked_end = 0;
+    way->file = place.file.get();
+    way->end = place.offset + place.bytes;
+    add(way, std::max(place.offset, way->asked_end), way->end, 0);
+  });
+  for_each_way([&](Brought* way, const TierPlace& place) {
+    if (!way->is_next || way->asked_end >= way->end + way->ahead_bytes / 2) return;
+    const uint64_t ahead = std::min(std::max<uint64_t>(2 * way->ahead_bytes, place.bytes), kAheadBytesMax);
+    add(way, std::max(way->end, way->asked_end), way->end + ahead, ahead);
+  });
+  if (count == 0) return;
+  const size_t taken = tier_->ask(std::span(ranges).first(count));
+  for (const Asked& one : std::span(asked).first(taken)) {
+    one.way->asked_end = one.end;
+    if (one.ahead_bytes != 0) one.way->ahead_bytes = one.ahead_bytes;
   }
-  if (!ranges.get().empty()) tier_->ask(ranges.get());
 }
 
 Status VectorReader::read(uint32_t column) noexcept {

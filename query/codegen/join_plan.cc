@@ -94,7 +94,7 @@ class Planner {
   AccessPath access(const FromEntry& entry, const std::vector<const BoundExpr*>& conjuncts) const {
     WantedOrder order;
     if (has_order_ && plan_.steps.empty() && entry.relation->id == order_relation_) order = order_;
-    AccessPath path = choose_access(*entry.relation, conjuncts, known_, order);
+    AccessPath path = choose_access(*entry.relation, conjuncts, known_, order, PrefixUse::kRanges);
     // a column's value that WHERE has settled is known before the statement runs: it tells where that has to run
     if (path.route != nullptr && path.route->kind == BoundKind::kColumn) {
       auto fixed = fixed_.find({path.route->relation, path.route->index});
@@ -123,7 +123,7 @@ class Planner {
     std::set<uint32_t> others = known_;
     for (const auto& other : query_.from)
       if (other.relation->id != target_) others.insert(other.relation->id);
-    return choose_access(*entry.relation, pending_, others, WantedOrder{}).score < kGoodScore;
+    return choose_access(*entry.relation, pending_, others, WantedOrder{}, PrefixUse::kRanges).score < kGoodScore;
   }
 
   size_t pick(const std::vector<const FromEntry*>& rest) const {
@@ -204,7 +204,7 @@ class Planner {
     std::set<size_t> covered;
     for (const auto& part : path.equal) covered.insert(part.conjunct);
     for (const auto& part : path.bounds)
-      if (relation.table->schema().columns[part.column].not_null) covered.insert(part.conjunct);
+      if (part.made == nullptr && relation.table->schema().columns[part.column].not_null) covered.insert(part.conjunct);
     if (path.kind == AccessKind::kFullScan) return;
     std::vector<const BoundExpr*> left;
     for (size_t i = 0; i < conjuncts->size(); i++)
@@ -242,7 +242,7 @@ class Planner {
     if (relation.kind == RelationKind::kTable) {
       std::set<uint32_t> none = known_;
       for (uint32_t id : own_) none.erase(id);
-      step->path = choose_access(relation, step->local, none, WantedOrder{});
+      step->path = choose_access(relation, step->local, none, WantedOrder{}, PrefixUse::kRanges);
     }
     std::set<uint32_t> columns;
     collect_columns(query_, relation.id, &columns);

@@ -66,10 +66,13 @@ void PageCache::State::demand(const Waiter& waiter, uint32_t pages) {
 // All together up to the most that is read ahead.
 void PageCache::State::read_ahead(std::span<const PageRange> ranges) {
   uint64_t left = ahead_pages_max();
+  uint64_t looked_at = kSpanMax * left;  // a child may ask for anything
   for (const PageRange& range : ranges) {
     OpenFile* file = file_at(file_of(range.first));
     if (file == nullptr || number_of(range.first) >= file->checksums.size()) continue;
-    start_reads(file, range.first, range.pages, &left, nullptr);
+    const uint64_t pages = std::min(range.pages, looked_at);
+    looked_at -= pages;
+    start_reads(file, range.first, pages, &left, nullptr);
   }
 }
 

@@ -149,7 +149,7 @@ bool EvictionOrder::is_better_than_main(uint32_t frame) {
   const bool is_reused = uses_[frame].is_reused.exchange(0, std::memory_order_relaxed) != 0;
   const bool is_used = uses_[frame].stamp.load(std::memory_order_relaxed) != 0;
   const uint64_t before = is_reused ? stamp_of(frame) : is_used ? std::exchange(state.used_before, 0) : 0;
-  return before != 0 && last != kNone && (sizes_[kMain] < main_frames_ || before > stamp_of(last));
+  return before != 0 && (last == kNone || sizes_[kMain] < main_frames_ || before > stamp_of(last));
 }
 
 uint32_t EvictionOrder::pop() {

@@ -84,22 +84,27 @@ class PageReader::Way {
     return cache_->page_at(frame);
   }
 
-  void ask(std::span<const Range> ranges) noexcept {
-    if (reader().ahead.state.load(std::memory_order_acquire) != kIdle) return;
+  size_t ask(std::span<const Range> ranges) noexcept {
+    if (reader().ahead.state.load(std::memory_order_acquire) != kIdle) return 0;
     std::array<PageRange, kRangesMax> missing;
     size_t count = 0;
+    size_t taken = 0;
     uint64_t pages = 0;
-    for (const Range& range : ranges.first(std::min(ranges.size(), kRangesMax))) {
+    for (; taken < std::min(ranges.size(), kRangesMax); ++taken) {
+      const Range& range = ranges[taken];
       if (range.first >= range.file->pages()) continue;
       const uint64_t first = page_id(range.file->number(), range.first);
-      const uint64_t end = first + std::min(range.pages, range.file->pages() - range.first);
-      const uint64_t lacks = count_missing(first, end);
+      const uint64_t wanted = std::min(range.pages, range.file->pages() - range.first);
+      const uint64_t lacks = count_missing(first, first + wanted);
       if (lacks == 0) continue;
-      if (pages + lacks > cache_->options().read_ahead_pages_max) continue;
-      missing[count++] = {first, end - first};
-      pages += lacks;
+      const uint64_t room = cache_->options().read_ahead_pages_max - pages;
+      if (room == 0) break;
+      missing[count++] = {first, lacks > room ? room : wanted};
+      pages += std::min(lacks, room);
+      if (lacks > room) break;
     }
     if (pages > 0) post_ahead(std::span(missing).first(count), pages);
+    return taken;
   }
 
   void unpin(uint32_t pin) noexcept {
@@ -273,7 +278,7 @@ StatusOr<const char*> PageReader::pin(const TierFile& file, uint64_t page, uint3
   return way_->pin(file, page, pin);
 }
 void PageReader::unpin(uint32_t pin) noexcept { way_->unpin(pin); }
-void PageReader::ask(std::span<const Range> ranges) noexcept { way_->ask(ranges); }
+size_t PageReader::ask(std::span<const Range> ranges) noexcept { return way_->ask(ranges); }
 
 Status PageReader::read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept {
   const size_t page_bytes = way_->page_bytes();

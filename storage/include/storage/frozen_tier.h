@@ -59,7 +59,7 @@ class FrozenTier {
   // Copies a piece of a file. XX001: it is damaged; 53200: all pages have been in use for a second.
   Status read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept;
   // Before several of these: has what is missing read at once (PageReader::ask()).
-  void ask(std::span<const PageReader::Range> ranges) noexcept;
+  size_t ask(std::span<const PageReader::Range> ranges) noexcept;
   PageCache* cache() { return cache_.get(); }
 
   // What read() has found damaged lately, here and in children: pages [first, last] of a file.

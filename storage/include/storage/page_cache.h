@@ -157,9 +157,9 @@ class PageReader {
   };
   static constexpr size_t kRangesMax = 32;
   // Whoever will read these pages one after the other has what is missing of them read at once, and waits for none.
-  // Of more than kRangesMax, and of more pages than are read ahead, nothing is done; a child also while it has asked
-  // before and nobody has looked.
-  void ask(std::span<const Range> ranges) noexcept;
+  // Of how many of the ranges, from the first on, that is so: none beyond kRangesMax, nor beyond as many pages as are
+  // read ahead; a child: none while it has asked before and nobody has looked.
+  size_t ask(std::span<const Range> ranges) noexcept;
 
  private:
   class Way;

@@ -43,6 +43,7 @@ class VectorReader {
     std::unique_ptr<char[]> bytes;
     size_t capacity = 0;
     bool is_there = false;
+    bool is_next = false;  // follows the one before
     // Where the last vector ended, and up to where pages have been asked for. Columns lie one after the other in a
     // file, chunks within, so that each column of a scan is a way of its own through it.
     const TierFile* file = nullptr;

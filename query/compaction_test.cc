@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/failpoint.h"
 #include "base/test_seed.h"
 #include "base/test_slice.h"
@@ -565,6 +566,27 @@ TEST_P(CompactionTest, ChangesByPrefixComeFromIndexes) {
   EXPECT_NE(explain("name LIKE '%bc'").find("Frozen Chunks"), std::string::npos) << explain("name LIKE '%bc'");
   EXPECT_EQ(explain("name LIKE 'abc%'").find("Frozen Chunks"), std::string::npos) << explain("name LIKE 'abc%'");
   EXPECT_EQ(explain("code LIKE 'AB %'").find("Frozen Chunks"), std::string::npos) << explain("code LIKE 'AB %'");
+}
+
+// What a routine returns may be its argument, which lies where the row was decoded.
+TEST_P(CompactionTest, RoutinesPassTextsThrough) {
+  auto session = make_session(GetParam().mode == ExecutionMode::kQuick ? 0 : 1);
+  const Status status = session->script(R"(
+CREATE TABLE passed (k integer PRIMARY KEY, x text);
+INSERT INTO passed SELECT g, 'x' || g % 5000 FROM generate_series(0, 8999) g;
+CREATE FUNCTION same(a text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
+CREATE FUNCTION of_before(a text, wanted integer) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN UPDATE passed SET x = 'q' || x WHERE k = wanted; RETURN length(a) || a; END $$)");
+  ASSERT_TRUE(status.ok()) << status;
+  session->set_freezing(UINT64_MAX);
+  for (const char* asked : {"max(#), min(#)", "count(DISTINCT #)", "md5(string_agg(#, ',' ORDER BY #))"}) {
+    const std::string select = absl::StrCat("SELECT ", asked, " FROM passed");
+    EXPECT_EQ(session->text(absl::StrReplaceAll(select, {{"#", "same(x)"}})),
+              session->text(absl::StrReplaceAll(select, {{"#", "x"}})));
+  }
+  for (const char* result : {"2x1", "3qx1", "4qqx1"}) {  // frozen, then hot
+    EXPECT_EQ(session->text("SELECT of_before(x, k) FROM passed WHERE k = 1"), result);
+  }
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ void unpack(const char* codes, uint64_t first, uint64_t count, uint32_t bits, ui
 
 namespace {
 
+#ifdef __x86_64__
 constexpr uint32_t kLoadBytes = 16;  // four values are spread from
 
 // How many values from `first` on, a multiple of 8, can be read by two loads for each eight.
@@ -80,8 +81,6 @@ uint32_t readable(const PackedCodes& packed, uint64_t first, uint64_t count) {
   const uint64_t begin = first / 8, end = (bytes - needed) / bits + 1;
   return begin >= end ? 0 : static_cast<uint32_t>(std::min(end - begin, count / 8) * 8);
 }
-
-#ifdef __x86_64__
 
 // Where the bytes of eight values go, four of each half, and what is before each in its bytes.
 struct alignas(32) Spread {

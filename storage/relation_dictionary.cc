@@ -68,6 +68,8 @@ bool RelationDictionary::restore(std::unique_ptr<char[]> block, size_t block_byt
   CHECK(is_restoring_ || used_ == 0);
   is_restoring_ = true;
   is_indexed_ = false;
+  keys_.clear();
+  free_.clear();
   grow(used);
   for (size_t i = 0; i < texts.size(); ++i) {
     Entry& made = entry(texts[i].key);

@@ -538,7 +538,11 @@ void Generator::gen_for_each(const Step& step) {
 
 Value Generator::call_routine(uint32_t callee, const Values& args, const std::vector<SqlType>& outputs,
                               Values* results) {
-  Reg row = store_row(args);
+  Values lasting = args;
+  if (may_write(callee)) {  // also the row that a text comes from
+    for (Value& arg : lasting) arg = stabilise(arg);
+  }
+  Reg row = store_row(lasting);
   Reg out = b_.frame_address(
       b_.reserve_frame(static_cast<uint32_t>(kDatumBytes) * static_cast<uint32_t>(outputs.size() + 1)));
   Reg outcome = b_.call(k_rt_call, {context(), constant(Type::kI64, callee), row, out});
@@ -551,8 +555,12 @@ Value Generator::call_routine(uint32_t callee, const Values& args, const std::ve
   b_.branch(misclassified, misclassified_block_, handler_);
   b_.set_block(next);
   Values values;
-  for (size_t i = 0; i < outputs.size(); i++)
-    values.push_back(load_datum(out, static_cast<int64_t>(i) * kDatumBytes, outputs[i], true, !program_.is_routine));
+  for (size_t i = 0; i < outputs.size(); i++) {
+    // it may be a part of an argument, and lie where that does
+    const bool may_lie_in_window = reads_windows() && holds_bytes(outputs[i].id);
+    const bool is_stable = !program_.is_routine && !may_lie_in_window;
+    values.push_back(load_datum(out, static_cast<int64_t>(i) * kDatumBytes, outputs[i], true, is_stable));
+  }
   if (results != nullptr) *results = values;
   return values.empty() ? Value{} : values[0];
 }

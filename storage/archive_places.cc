@@ -80,9 +80,6 @@ class PlacesWriter {
         if (place.file != nullptr) files_.try_emplace(place.file.get(), static_cast<uint32_t>(files_.size()));
       }
     }
-    // heads of chunks in the tier come first: they are small, and find room before whole images have taken it
-    std::stable_partition(chunks_.begin(), chunks_.end(),
-                          [](const auto& one) { return one.second->tiered != nullptr; });
     return !files_.empty();
   }
 
@@ -92,7 +89,12 @@ class PlacesWriter {
     for (uint32_t column = 0; column < table_.schema().columns.size(); ++column) {
       if (table_.frozen_store()->dictionaries.column(column) != nullptr) SCYPER_RETURN_IF_ERROR(write_texts(column));
     }
-    for (const auto& [chunk, slot] : chunks_) SCYPER_RETURN_IF_ERROR(write_chunk(*chunk, *slot));
+    // heads of chunks in the tier come first: they are small, and find room before whole images have taken it
+    for (const bool is_tiered : {true, false}) {
+      for (const auto& [chunk, slot] : chunks_) {
+        if ((slot->tiered != nullptr) == is_tiered) SCYPER_RETURN_IF_ERROR(write_chunk(*chunk, *slot));
+      }
+    }
     SCYPER_RETURN_IF_ERROR(put(kPlaceEnd, {}));
     return file_->sync();
   }

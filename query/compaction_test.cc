@@ -554,7 +554,7 @@ TEST_P(CompactionTest, FewRowsComeFromIndexes) {
 
 // Statements of transactions, which are not planned, too: no chunk is scanned.
 TEST_P(CompactionTest, ChangesByPrefixComeFromIndexes) {
-  auto session = make_session(GetParam().mode == ExecutionMode::kQuick ? 0 : 1);
+  auto session = make_session(1);
   const Status status = session->script(kNamed);
   ASSERT_TRUE(status.ok()) << status;
   // with a view EXPLAIN ANALYZE tells of chunks

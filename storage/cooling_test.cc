@@ -125,9 +125,15 @@ TEST(CoolingTest, ObserversOfThisSystemSeeWhatCools) {
     }
     EXPECT_EQ(state_of_first(), ChunkState::kCooling);
     EXPECT_EQ(fixture.partition()->chunks[1], busy);
-    EXPECT_EQ(slot_of(fixture.partition(), 2 * kRows)->state, ChunkState::kFrozen);
     update(7, 77);
     EXPECT_GE(fixture.find(7), 3 * static_cast<Tid>(kRows));  // it has moved away
+    // where reads are seen, the compactor's own look at it may make it cool first
+    const auto state_of_last = [&] { return slot_of(fixture.partition(), 2 * kRows)->state; };
+    for (int window = 0; window < 6 && state_of_last() != ChunkState::kFrozen; ++window) {
+      ASSERT_TRUE(fixture.compactor.observe({}).ok());
+      fixture.compact();
+    }
+    EXPECT_EQ(state_of_last(), ChunkState::kFrozen);
     check_table(*fixture.table);
   }
   if (found == 0) GTEST_SKIP() << "no observer of this system's sees by itself";

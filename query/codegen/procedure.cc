@@ -540,7 +540,10 @@ Value Generator::call_routine(uint32_t callee, const Values& args, const std::ve
                               Values* results) {
   Values lasting = args;
   if (may_write(callee)) {  // also the row that a text comes from
-    for (Value& arg : lasting) arg = stabilise(arg);
+    for (Value& arg : lasting) {
+      arg.stable = false;
+      arg = stabilise(arg);
+    }
   }
   Reg row = store_row(lasting);
   Reg out = b_.frame_address(

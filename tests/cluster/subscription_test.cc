@@ -107,6 +107,7 @@ TEST_F(SubscriptionTest, FollowsThroughEverything) {
   EXPECT_TRUE(node_of("s1", "SELECT count(*), sum(c)::bigint FROM totals").starts_with("s"));
   nodes_.kill("p", SIGKILL);
   nodes_.start_again("p");
+  ASSERT_NE(nodes_.session("p"), nullptr);
   define("UPDATE notes SET more = more + 1");
   transactions(500);
   nodes_.wait_until_level("p", {"s1", "s2"});

@@ -61,10 +61,8 @@ CLI::App* add_tiering_flags(CLI::App* group, TieringBenchOptions* options) {
   command->add_option("--warm-seconds", options->warm_seconds, "of transactions before these")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  command
-      ->add_flag("--spec-skew", options->has_spec_skew,
-                 "these want items and customers as TPC-C has it, not 10 and 30 % of them")
-      ->default_str("");
+  command->add_flag("--spec-skew", options->has_spec_skew,
+                    "these want items and customers as TPC-C has it, not 10 and 30 % of them");
   command->add_option("--lines", options->lines, "of the table of the rounds of queries")
       ->check(CLI::Range(uint64_t{40'000}, uint64_t{1} << 40))
       ->capture_default_str();

@@ -251,6 +251,10 @@ std::vector<Setting> engine_settings() {
   };
 }
 
+std::pair<const char*, storage::EvictionPolicy> named(storage::EvictionPolicy policy) {
+  return {storage::policy_name(policy), policy};
+}
+
 std::vector<Setting> compaction_settings() {
   using replay::CompactionMode;
   return {
@@ -276,11 +280,10 @@ std::vector<Setting> compaction_settings() {
                        format_bytes, 1, 0, SCYPER_FIELD(engine.compaction.tier.memory_bytes)),
       quantity_setting("tier_cache", "cache of the tier's pages, taken when the node starts", parse_bytes, format_bytes,
                        1, 16 * 16384, SCYPER_FIELD(engine.compaction.tier.cache_bytes)),
-      choice_setting(
-          "tier_policy", "which pages of that cache go first (docs/tiering.md)",
-          std::array{std::pair{"fifo", storage::EvictionPolicy::kFifo}, std::pair{"lru", storage::EvictionPolicy::kLru},
-                     std::pair{"lirs", storage::EvictionPolicy::kLirs}},
-          SCYPER_FIELD(engine.compaction.tier.cache_policy)),
+      choice_setting("tier_policy", "which pages of that cache go first (docs/tiering.md)",
+                     std::array{named(storage::EvictionPolicy::kFifo), named(storage::EvictionPolicy::kLru),
+                                named(storage::EvictionPolicy::kLirs)},
+                     SCYPER_FIELD(engine.compaction.tier.cache_policy)),
       switch_setting("tier_learning",
                      "with tier_directory: hot data views are learned from what statements ask (docs/tiering.md)",
                      SCYPER_FIELD(engine.compaction.tier.learns)),

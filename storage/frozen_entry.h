@@ -58,16 +58,10 @@ T cell_of_entry(const FrozenHeader& head, uint32_t entry) {
 // Asks for the memory that reading an entry begins with.
 inline void prefetch_entry(const FrozenHeader& head, uint32_t entry) {
   const char* image = reinterpret_cast<const char*>(&head);
-  switch (head.scheme) {
-    case FrozenScheme::kConstant:
-      return;
-    case FrozenScheme::kPacked:
-    case FrozenScheme::kDictionary:
-      return __builtin_prefetch(image + head.codes_at + uint64_t{entry} * head.code_bits / 8);
-    case FrozenScheme::kPlain: {
-      const uint32_t bytes = holds_text(head.kind) ? sizeof(uint32_t) : head.cell_bytes;
-      return __builtin_prefetch(image + head.values_at + uint64_t{entry} * bytes);
-    }
+  if (has_codes(head)) {
+    __builtin_prefetch(image + head.codes_at + uint64_t{entry} * head.code_bits / 8);
+  } else if (head.scheme == FrozenScheme::kPlain) {
+    __builtin_prefetch(image + head.values_at + entry * value_bytes(head));
   }
 }
 

@@ -77,6 +77,14 @@ inline Datum number_datum(const FrozenHeader& header, __int128 number) {
   return int128_datum(number, header.scale);
 }
 
+inline bool has_codes(const FrozenHeader& header) {
+  return header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kDictionary;
+}
+// Of what lies at values_at, one after the other: cells; of texts, borders or keys.
+inline uint64_t value_bytes(const FrozenHeader& header) {
+  return holds_text(header.kind) ? sizeof(uint32_t) : header.cell_bytes;
+}
+
 inline PackedCodes packed_codes(const FrozenHeader& header) {
   return {reinterpret_cast<const char*>(&header) + header.codes_at, header.entries, header.code_bits};
 }

@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "base/check.h"
 #include "base/mutex.h"
+#include "shared_huge_pages.h"
 #include "storage/arena.h"
 
 namespace scyper::storage {
@@ -127,7 +128,7 @@ class SharedArena {
     const auto at = static_cast<off_t>(begin);
     if (pages_ != FrozenPages::kTransparentHuge) {
       if (fallocate(fd_, 0, at, static_cast<off_t>(wanted)) != 0) return false;
-    } else if (!grant_huge(begin, wanted)) {
+    } else if (!grant_huge_pages(fd_, write_, begin, wanted)) {
       // the kernel has none to give: the pages stay small, and later ones go to the arena of small pages
       fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, static_cast<off_t>(wanted));
       return false;
@@ -135,17 +136,6 @@ class SharedArena {
     granted_bytes_ = begin + wanted;
     free(begin, wanted);
     return true;
-  }
-
-  // One small page of each is taken and made huge: a third of the time that clearing and collapsing small ones takes.
-  bool grant_huge(size_t begin, size_t bytes) {
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-    for (size_t at = begin; at < begin + bytes; at += kHugePageBytes) {
-      if (fallocate(fd_, 0, static_cast<off_t>(at), 1) != 0) return false;
-    }
-    return madvise(write_ + begin, bytes, MADV_COLLAPSE) == 0;
   }
 
   void add(size_t offset, size_t bytes) {

@@ -16,6 +16,7 @@ namespace scyper::storage {
 
 namespace {
 
+// Of a section of which it is not known which pages will be read: with more of them, none is asked for.
 constexpr uint64_t kSectionPagesMax = 4;
 
 // Longest way that a column of a scan is read ahead; at most doubled with each vector that follows the one before.
@@ -25,23 +26,27 @@ Status damaged_vector(const TierPlace& place) {
   return sql_error("XX001", absl::StrCat(place.file->path(), ": offset ", place.offset, ": not a frozen vector"));
 }
 
+PageReader::Range pages_of(const TierFile& file, uint64_t begin, uint64_t end) {
+  const uint64_t first = begin / FrozenTier::kPageBytes;
+  return {&file, first, (end - 1) / FrozenTier::kPageBytes + 1 - first};
+}
+
 // Pages that will be read one after the other.
 class PageRanges {
  public:
   // What has no place is left out.
   void add(const TierFile& file, uint64_t offset, uint64_t bytes) noexcept {
     if (bytes == 0) return;
-    const uint64_t first = offset / FrozenTier::kPageBytes;
-    const uint64_t last = (offset + bytes - 1) / FrozenTier::kPageBytes;
+    const PageReader::Range range = pages_of(file, offset, offset + bytes);
     if (count_ > 0) {
       PageReader::Range& before = ranges_[count_ - 1];
       const uint64_t end = before.first + before.pages;
-      if (before.file == &file && first >= before.first && first <= end) {
-        before.pages = std::max(end, last + 1) - before.first;
+      if (before.file == &file && range.first >= before.first && range.first <= end) {
+        before.pages = std::max(end, range.first + range.pages) - before.first;
         return;
       }
     }
-    if (count_ < ranges_.size()) ranges_[count_++] = {&file, first, last + 1 - first};
+    if (count_ < ranges_.size()) ranges_[count_++] = range;
   }
   std::span<const PageReader::Range> get() const noexcept { return std::span(ranges_).first(count_); }
 
@@ -92,8 +97,7 @@ void VectorReader::ask(std::span<const uint32_t> columns) noexcept {
   size_t count = 0;
   const auto add = [&](Brought* way, uint64_t begin, uint64_t end, uint64_t ahead_bytes) {
     if (begin >= end || count == ranges.size()) return;
-    const uint64_t first = begin / FrozenTier::kPageBytes;
-    ranges[count] = {way->file, first, (end - 1) / FrozenTier::kPageBytes + 1 - first};
+    ranges[count] = pages_of(*way->file, begin, end);
     asked[count++] = {way, ahead_bytes, end};
   };
   const auto for_each_way = [&](auto visit) {
@@ -161,7 +165,7 @@ class ValueFetch {
     } else if (has_codes(header)) {
       add(header.codes_at + uint64_t{position} * header.code_bits / 8, 8);
     } else if (header.scheme == FrozenScheme::kPlain) {
-      add(place.values_at + position * cell_bytes(header), cell_bytes(header));
+      add(place.values_at + position * value_bytes(header), value_bytes(header));
     }
   }
   // And those of which it will read some: all, where they are few. Rows that are read together, as lines of an order,
@@ -172,12 +176,11 @@ class ValueFetch {
     };
     if (header.null_form == NullForm::kAll) return;
     if (header.has_runs != 0 && has_codes(header)) {
-      add(header.codes_at,
-          std::min<uint64_t>(uint64_t{header.entries} * header.code_bits / 8 + 8, place.bytes - header.codes_at));
+      add(header.codes_at, packed_bytes(header.entries, header.code_bits));
     }
     if (header.scheme != FrozenScheme::kDictionary || header.has_shared_text != 0) return;
     // texts lie behind their borders, to the end
-    add(place.values_at, holds_text(header.kind) ? place.bytes - place.values_at : header.values * cell_bytes(header));
+    add(place.values_at, holds_text(header.kind) ? place.bytes - place.values_at : header.values * value_bytes(header));
   }
 
   Status fetch(const FrozenVector& head, const RelationDictionary* dictionary, uint32_t position, bool* is_null) {
@@ -204,13 +207,6 @@ class ValueFetch {
   }
 
  private:
-  static bool has_codes(const FrozenHeader& header) {
-    return header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kDictionary;
-  }
-  static uint64_t cell_bytes(const FrozenHeader& header) {
-    return holds_text(header.kind) ? sizeof(uint32_t) : header.cell_bytes;
-  }
-
   Status fetch_text(const FrozenHeader& header, const FrozenVector& head, uint32_t value) {
     const uint64_t number = header.values_at + uint64_t{value} * sizeof(uint32_t);
     if (value >= header.values || number + sizeof(uint32_t) > place_.bytes) return damaged_vector(place_);

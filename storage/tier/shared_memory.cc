@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "shared_huge_pages.h"
 #include "storage/arena.h"
 
 namespace scyper::storage {
@@ -36,21 +37,12 @@ char* map_shared(int fd, size_t bytes, int protection) {
 
 // Grants what lies between borders of huge pages as such, as far as the system has some to spare: a read into them has
 // few segments, and a virtual disk reads 512 KB into 4 KB pages at less than half the rate (docs/tiering.md). `view`
-// begins at a border. A huge page of shared memory is had by hand (MADV_COLLAPSE, from Linux 6.1), whatever
-// shmem_enabled says, where there is one small page of it; the rest of it need not be granted before, which saves
-// clearing it twice.
+// begins at a border.
 void prefer_huge_pages(int fd, char* view, size_t offset, size_t bytes) {
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
   madvise(view + offset, bytes, MADV_HUGEPAGE);
   const size_t begin = (offset + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   const size_t end = (offset + bytes) / kHugePageBytes * kHugePageBytes;
-  if (begin >= end) return;
-  for (size_t at = begin; at < end; at += kHugePageBytes) {
-    if (fallocate(fd, 0, static_cast<off_t>(at), sysconf(_SC_PAGESIZE)) != 0) return;
-  }
-  madvise(view + begin, end - begin, MADV_COLLAPSE);
+  if (begin < end) grant_huge_pages(fd, view, begin, end - begin);
 }
 
 Status refused(size_t bytes) {

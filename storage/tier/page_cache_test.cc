@@ -178,7 +178,8 @@ TEST_F(PageCacheTest, AScanReadsAheadAndAJumpDoesNot) {
   EXPECT_LE(cache->statistics().read_ahead_pages, ahead + 64);
 }
 
-// Neither more is read than does not fit (of LRU, all), nor does a page go that was read ahead before it is used.
+// Neither more is read than does not fit (of LRU, all), nor do pages go that were read ahead before they are used, but
+// for a few: reads end in any order.
 TEST_F(PageCacheTest, RepeatedScansReadWhatDoesNotFit) {
   for (const EvictionPolicy policy : {EvictionPolicy::kLirs, EvictionPolicy::kLru, EvictionPolicy::kFifo}) {
     for (const uint64_t total : {1300u, 1600u, 2100u}) {
@@ -196,7 +197,7 @@ TEST_F(PageCacheTest, RepeatedScansReadWhatDoesNotFit) {
       const uint64_t small = 64;  // of kLirs: what passes, and what is free
       const uint64_t read_max = policy == EvictionPolicy::kLirs ? total - 1024 + small : total;
       EXPECT_LE(counts.pages_read - read_before, read_max) << policy_name(policy) << ' ' << total;
-      EXPECT_EQ(counts.read_ahead_wasted_pages, 0u) << policy_name(policy) << ' ' << total;
+      EXPECT_LE(counts.read_ahead_wasted_pages, options.read_ahead_pages_max) << policy_name(policy) << ' ' << total;
     }
   }
 }

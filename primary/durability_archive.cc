@@ -125,6 +125,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
 StatusOr<replay::ArchiveResult> Durability::archive(const Runner& runner, const std::string& to, bool is_own,
                                                     const std::function<void(uint64_t)>& on_progress) {
   SCYPER_RETURN_IF_ERROR(disk_->make_directory(to));
+  if (is_own) log_->begin_segment();
   return own_disk_ != nullptr ? archive_in_child(runner, to, is_own, on_progress) : archive_at_rest(runner, to, is_own);
 }
 

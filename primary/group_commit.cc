@@ -184,6 +184,8 @@ uint64_t GroupCommit::complete_point() const {
 bool GroupCommit::run_once() {
   if (is_failed()) return false;
   if (!has_group_) {
+    if (begins_segment_.exchange(false)) begin_next_segment();
+    if (is_failed()) return false;
     const uint64_t durable = durable_lsn();
     uint64_t complete = std::min(complete_point(), durable + kGroupLsnsMax);
     if (complete <= durable) {
@@ -215,6 +217,22 @@ bool GroupCommit::run_once() {
   return true;
 }
 
+// Only what begins in it is behind it, so without a group that waits. Without room the log goes on where it is.
+void GroupCommit::begin_next_segment() {
+  const uint64_t segment = appender_->segment_number();
+  const Status begun = appender_->begin_next(durable_lsn(), builder_.positions(), clock_->now_us());
+  if (!begun.ok() && !is_disk_full(begun)) return fail(begun);
+  note_segment(segment);
+}
+
+// The one after it is made ahead.
+void GroupCommit::note_segment(uint64_t before) {
+  if (appender_->segment_number() == before || !maker_.joinable()) return;
+  std::lock_guard<std::mutex> lock(wake_mutex_);
+  wants_segment_ = true;
+  wake_.notify_all();
+}
+
 bool GroupCommit::write_group(uint64_t complete_lsn) {
   const uint64_t segment = appender_->segment_number();
   const int64_t begin_ns = clock_->monotonic_ns();
@@ -235,11 +253,7 @@ bool GroupCommit::write_group(uint64_t complete_lsn) {
   groups_.fetch_add(1, std::memory_order_relaxed);
   bytes_written_.store(appender_->bytes_written(), std::memory_order_relaxed);
   durable_lsn_.store(complete_lsn, std::memory_order_release);
-  if (appender_->segment_number() != segment && maker_.joinable()) {
-    std::lock_guard<std::mutex> lock(wake_mutex_);
-    wants_segment_ = true;
-    wake_.notify_all();
-  }
+  note_segment(segment);
   return true;
 }
 

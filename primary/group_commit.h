@@ -88,6 +88,11 @@ class GroupCommit {
   void release();
   // It stops and has waited long enough: what the commit point has not reached is answered with 08007, now and later.
   void give_up();
+  // The log goes on in another segment soon: an archive begins, and a start with it need not read what lies before.
+  void begin_segment() {
+    begins_segment_.store(true);
+    wake();
+  }
   // Segments whose records all lie up to there are dropped by and by.
   void drop_before(uint64_t lsn);
   uint64_t groups() const { return groups_.load(std::memory_order_relaxed); }
@@ -99,6 +104,8 @@ class GroupCommit {
 
  private:
   uint64_t complete_point() const;
+  void begin_next_segment();
+  void note_segment(uint64_t before);
   bool write_group(uint64_t complete_lsn);
   bool advance_commit_point();
   void note_sent(uint64_t complete_lsn);
@@ -157,6 +164,7 @@ class GroupCommit {
   std::atomic<bool> is_full_{false};
   std::atomic<bool> is_stopping_{false};
   std::atomic<uint64_t> droppable_lsn_{0};
+  std::atomic<bool> begins_segment_{false};
   std::atomic<uint64_t> groups_{0};
   std::atomic<uint64_t> bytes_written_{0};
 

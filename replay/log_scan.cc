@@ -22,6 +22,20 @@ constexpr size_t kHeaderBytesMax = 2 << 20;  // of 65,536 streams
 constexpr uint64_t kSegmentBytesMax = uint64_t{8} << 30;
 constexpr uint32_t kStreamsMax = 1 << 16;
 
+// By two reads at most: few have many streams.
+StatusOr<SegmentHeader> read_segment_header(Disk* disk, const std::string& path) {
+  SCYPER_ASSIGN_OR_RETURN(auto file, disk->open(path, OpenMode::kRead));
+  std::string front(kDiskBlockBytes, '\0');
+  StatusOr<SegmentHeader> header = absl::DataLossError("no header");
+  for (const size_t wanted : {size_t{kDiskBlockBytes}, kHeaderBytesMax}) {
+    front.resize(wanted);
+    SCYPER_ASSIGN_OR_RETURN(const size_t bytes, file->read(0, front.data(), front.size()));
+    header = storage::decode_segment_header(std::string_view(front).substr(0, bytes));
+    if (header.ok() || bytes < wanted) break;
+  }
+  return header;
+}
+
 uint64_t round_up(uint64_t offset) { return (offset + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes; }
 
 }  // namespace
@@ -184,15 +198,9 @@ Status LogScan::judge(const ScannedSegment& segment, const Status& problem, bool
 
 Status LogScan::skip_to(uint64_t lsn) {
   while (next_file_ + 1 < files_.size()) {
-    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(files_[next_file_ + 1].path, OpenMode::kRead));
-    std::string front(kHeaderBytesMax, '\0');
-    SCYPER_ASSIGN_OR_RETURN(const size_t bytes, file->read(0, front.data(), front.size()));
-    auto header = storage::decode_segment_header(std::string_view(front).substr(0, bytes));
+    const auto header = read_segment_header(disk_, files_[next_file_ + 1].path);
     if (!header.ok() || header->start_lsn > lsn) break;  // next() will say what is wrong with it
-    SCYPER_ASSIGN_OR_RETURN(auto skipped, disk_->open(files_[next_file_].path, OpenMode::kRead));
-    front.resize(kHeaderBytesMax);
-    SCYPER_ASSIGN_OR_RETURN(const size_t read, skipped->read(0, front.data(), front.size()));
-    auto before = storage::decode_segment_header(std::string_view(front).substr(0, read));
+    const auto before = read_segment_header(disk_, files_[next_file_].path);
     segments_.push_back({files_[next_file_].number, before.ok() ? before->start_lsn : header->start_lsn});
     first_file_ = ++next_file_;
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -266,8 +267,16 @@ SegmentHeader LogAppender::next_header(uint64_t start_lsn, std::span<const Strea
   return header;
 }
 
+// Disk full: nothing has happened, as long as that can be said; behind the point of no return it is an error as any
+// other.
 Status LogAppender::begin_segment(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
                                   int64_t time_us) {
+  const Status begun = make_current(group_bytes, start_lsn, streams, time_us);
+  return is_broken_ && is_disk_full(begun) ? absl::UnavailableError(begun.message()) : begun;
+}
+
+Status LogAppender::make_current(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
+                                 int64_t time_us) {
   SegmentHeader header = next_header(start_lsn, streams, time_us);
   const std::string bytes = encode_segment_header(&header);
   const uint64_t needed = header.header_bytes + group_bytes;
@@ -305,6 +314,7 @@ Status LogAppender::begin_segment(uint64_t group_bytes, uint64_t start_lsn, std:
   after_segment_rename.fires();
   SCYPER_RETURN_IF_ERROR(disk_->sync_directory(directory_));
   is_broken_ = false;
+  drop_tail();
   file_ = std::move(file);
   number_ = header.number;
   offset_ = header.header_bytes;
@@ -318,10 +328,7 @@ Status LogAppender::append(std::string_view group, uint64_t start_lsn, std::span
   CHECK(!group.empty() && group.size() % kDiskBlockBytes == 0);
   if (is_broken_) return absl::UnavailableError("the log has failed before");
   if (file_ == nullptr || size_bytes_ - offset_ < group.size()) {
-    if (Status status = begin_segment(group.size(), start_lsn, streams, time_us); !status.ok()) {
-      // behind the point of no return a full disk is an error as any other
-      return is_broken_ && is_disk_full(status) ? absl::UnavailableError(status.message()) : status;
-    }
+    SCYPER_RETURN_IF_ERROR(begin_segment(group.size(), start_lsn, streams, time_us));
   }
   is_broken_ = true;
   before_group_write.fires();
@@ -334,6 +341,12 @@ Status LogAppender::append(std::string_view group, uint64_t start_lsn, std::span
   offset_ += group.size();
   bytes_written_ += group.size();
   return Status();
+}
+
+Status LogAppender::begin_next(uint64_t start_lsn, std::span<const StreamPosition> streams, int64_t time_us) {
+  if (is_broken_) return absl::UnavailableError("the log has failed before");
+  if (file_ != nullptr && segments_.back().start_lsn == start_lsn) return Status();
+  return begin_segment(0, start_lsn, streams, time_us);
 }
 
 // There was no room for it: as if it had never been begun. With making_.
@@ -391,17 +404,33 @@ Status LogAppender::append_segment(std::string_view groups, uint64_t start_lsn, 
   return Status();
 }
 
+// Of all segments but the current one, oldest first.
+StatusOr<std::vector<uint64_t>> LogAppender::ended_bytes() const {
+  std::vector<uint64_t> bytes;
+  for (size_t i = 0; i + 1 < segments_.size(); ++i) {
+    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(segment_path(directory_, segments_[i].number), OpenMode::kRead));
+    SCYPER_ASSIGN_OR_RETURN(bytes.emplace_back(), file->size());
+  }
+  return bytes;
+}
+
 StatusOr<uint64_t> LogAppender::drop_before(uint64_t lsn) {
   uint64_t dropped = 0;
+  uint64_t kept_bytes = 0;
+  std::vector<uint64_t> bytes(segments_.size());
+  if (options_.retention_bytes > 0) {
+    SCYPER_ASSIGN_OR_RETURN(bytes, ended_bytes());
+    kept_bytes = std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
+  }
   // a segment ends where the next one starts
   while (segments_.size() > 1 && segments_[1].start_lsn <= lsn &&
-         (segments_.size() - 1) * options_.segment_bytes > options_.retention_bytes) {
+         kept_bytes - bytes[dropped] >= options_.retention_bytes) {
     before_segment_drop.fires();
     SCYPER_RETURN_IF_ERROR(disk_->remove(segment_path(directory_, segments_[0].number)));
     after_segment_drop.fires();
     segments_.erase(segments_.begin());  // it is gone, whatever becomes of its name
     SCYPER_RETURN_IF_ERROR(disk_->sync_directory(directory_));
-    ++dropped;
+    kept_bytes -= bytes[dropped++];
   }
   return dropped;
 }

@@ -99,6 +99,65 @@ TEST_F(LeftOver, OneThatWasWrittenToIsMadeAnew) {
   }
 }
 
+class Segments : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(disk_.make_directory(kDirectory).ok());
+    std::fill_n(group_.get(), kDiskBlockBytes, 'g');
+  }
+  std::unique_ptr<LogAppender> make(const LogAppender::Options& options) {
+    auto log = LogAppender::create(&disk_, kDirectory, options, {});
+    EXPECT_TRUE(log.ok()) << log.status();
+    return *std::move(log);
+  }
+  std::string_view group() const { return {group_.get(), kDiskBlockBytes}; }
+  uint64_t bytes_of(uint64_t number) { return disk_.read_file(segment_path(kDirectory, number))->size(); }
+
+  SimulatedDisk disk_;
+
+ private:
+  const std::unique_ptr<char, decltype(&std::free)> group_{
+      static_cast<char*>(std::aligned_alloc(kDiskBlockBytes, kDiskBlockBytes)), &std::free};
+};
+
+TEST_F(Segments, TheNextOneBeginsWhenItIsWanted) {
+  auto log = make(options_of(kSegmentBytes));
+  const std::vector<StreamPosition> streams = {{3, 99}};
+  ASSERT_TRUE(log->begin_next(0, {}, 1).ok());  // the first one
+  ASSERT_TRUE(log->append(group(), 0, {}, 1).ok());
+  ASSERT_TRUE(log->begin_next(5, streams, 2).ok());
+  EXPECT_EQ(log->segment_number(), 2u);
+  EXPECT_EQ(bytes_of(1), 2 * kDiskBlockBytes);  // no zeros behind its groups
+  ASSERT_TRUE(log->begin_next(5, streams, 2).ok());  // that has no groups
+  EXPECT_EQ(log->segment_number(), 2u);
+  const auto header = decode_segment_header(*disk_.read_file(segment_path(kDirectory, 2)));
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->start_lsn, 5u);
+  EXPECT_EQ(header->streams, streams);
+  ASSERT_TRUE(log->append(group(), 5, streams, 2).ok());
+  EXPECT_EQ(log->segment_number(), 2u);
+  // without room nothing has happened
+  ASSERT_FALSE(log->has_next());
+  disk_.set_capacity(0);
+  EXPECT_TRUE(is_disk_full(log->begin_next(6, streams, 3)));
+  ASSERT_TRUE(log->append(group(), 6, streams, 3).ok());
+  EXPECT_EQ(log->segment_number(), 2u);
+}
+
+TEST_F(Segments, ByTheirBytesAsManyAreKeptAsWereWanted) {
+  LogAppender::Options options = options_of(kSegmentBytes);
+  options.retention_bytes = 7 * kDiskBlockBytes;
+  auto log = make(options);
+  for (uint64_t lsn = 0; lsn < 6; ++lsn) {
+    ASSERT_TRUE(log->begin_next(lsn, {}, 1).ok());
+    ASSERT_TRUE(log->append(group(), lsn, {}, 1).ok());
+  }
+  const auto dropped = log->drop_before(5);  // five have ended, two blocks each
+  ASSERT_TRUE(dropped.ok()) << dropped.status();
+  EXPECT_EQ(*dropped, 1u);
+  EXPECT_EQ(log->segment_count(), 5u);
+}
+
 // A disk without room is no failure: nothing was written, and what comes next is written when there is room.
 TEST(FullDisk, GroupsAreAppendedWhenThereIsRoomAgain) {
   const std::unique_ptr<char, decltype(&std::free)> group(

@@ -48,14 +48,14 @@ StatusOr<std::vector<SegmentFile>> list_segments(Disk* disk, const std::string& 
 // Appends groups to segments, one after the other, each on the disk when append() returns.
 // Invariants: (1) nothing is written where something was written before; (2) groups never span segments; (3) after an
 //   error of append() other than disk full nothing more is written: nobody knows what the disk holds.
-// Threads: append() and drop_before() one; prepare_next() another one beside it.
+// Threads: append(), begin_next() and drop_before() one; prepare_next() another one beside it.
 class LogAppender {
  public:
   struct Options {
     uint64_t cluster[2] = {0, 0};
     uint64_t term = 1;
     uint64_t segment_bytes = uint64_t{64} << 20;
-    uint64_t retention_bytes = 0;  // that drop_before() leaves beside the current segment
+    uint64_t retention_bytes = 0;  // that drop_before() leaves at least, beside the current segment
     bool lacks_positions = false;  // of the segments that begin: see SegmentHeader
     uint64_t made_segment = 0;     // number of one that this process has made ahead and not begun; 0: none is known
   };
@@ -76,6 +76,10 @@ class LogAppender {
   // A group: address and size are multiples of kDiskBlockBytes. start_lsn, streams, time: for the header of a new
   // segment, as they are before this group. Disk full: nothing was written, try again.
   Status append(std::string_view group, uint64_t start_lsn, std::span<const StreamPosition> streams, int64_t time_us);
+
+  // Ends the current segment, so that whoever reads from here on need not read it; nothing to do when it has no groups.
+  // As append(), but for the group.
+  Status begin_next(uint64_t start_lsn, std::span<const StreamPosition> streams, int64_t time_us);
 
   // Several groups as a segment of their own, which is there as a whole or not at all: for who has fallen behind, and
   // must not wait for the disk once for each of them. The next group begins another segment. Errors are final.
@@ -102,6 +106,9 @@ class LogAppender {
   void drop_tail();
   Status begin_segment(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
                        int64_t time_us);
+  Status make_current(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
+                      int64_t time_us);
+  StatusOr<std::vector<uint64_t>> ended_bytes() const;
 
   Disk* const disk_;
   const std::string directory_;

@@ -39,7 +39,7 @@ struct Flags {
   int repeat = 1;
   size_t scan_page_bytes = 16384;
   size_t lookup_page_bytes = 4096;
-  uint64_t slack_megabytes = 24;
+  uint64_t slack_megabytes = 12;
   uint64_t seed = 1;
   bool with_swap = false;
   std::string output = "table";

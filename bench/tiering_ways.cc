@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -131,6 +133,16 @@ std::unique_ptr<Way> make_anonymous(const WayFlags& flags, std::string* why) {
   return std::make_unique<Paged>(static_cast<char*>(data), flags.bytes);
 }
 
+// A cache grows beside what else a start does; a system that grants no more leaves it as it is.
+void wait_until_grown(storage::PageCache& cache) {
+  for (int without = 0; without < 100; ++without) {
+    const uint64_t before = cache.statistics().pages;
+    if (before * cache.options().page_bytes >= cache.options().bytes) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (cache.statistics().pages != before) without = 0;
+  }
+}
+
 std::unique_ptr<Way> make_tiered(const WayFlags& flags, std::string* why) {
   storage::PageCacheOptions options;
   options.bytes = flags.cache_bytes;
@@ -142,6 +154,7 @@ std::unique_ptr<Way> make_tiered(const WayFlags& flags, std::string* why) {
     *why = std::string(cache.status().message());
     return nullptr;
   }
+  wait_until_grown(**cache);
   auto file = (*cache)->open(flags.path);
   auto reader = storage::PageReader::create(cache->get());
   std::vector<char> hot(flags.hot_bytes);

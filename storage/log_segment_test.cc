@@ -127,7 +127,7 @@ TEST_F(Segments, TheNextOneBeginsWhenItIsWanted) {
   ASSERT_TRUE(log->append(group(), 0, {}, 1).ok());
   ASSERT_TRUE(log->begin_next(5, streams, 2).ok());
   EXPECT_EQ(log->segment_number(), 2u);
-  EXPECT_EQ(bytes_of(1), 2 * kDiskBlockBytes);  // no zeros behind its groups
+  EXPECT_EQ(bytes_of(1), 2 * kDiskBlockBytes);       // no zeros behind its groups
   ASSERT_TRUE(log->begin_next(5, streams, 2).ok());  // that has no groups
   EXPECT_EQ(log->segment_number(), 2u);
   const auto header = decode_segment_header(*disk_.read_file(segment_path(kDirectory, 2)));

@@ -64,6 +64,36 @@ TEST(ArchiveTest, RecoveryStartsFromTheNewestOne) {
   EXPECT_EQ(number(engine.get(), "SELECT count(*) FROM wide"), 45);
 }
 
+// What a start reads of the log has to be on the disk first: also where it is read beside an archive, and for one that
+// cannot be used.
+TEST(ArchiveTest, ALogThatCannotBeFlushedEndsTheStart) {
+  for (const uint32_t threads : {1u, 2u}) {
+    for (const bool is_damaged : {false, true}) {
+      SimulatedDisk disk;
+      EngineOptions options = log_options(&disk);
+      options.log.recovery_threads = threads;
+      {
+        Bank bank(options);
+        for (int archive = 0; archive < 2; ++archive) {
+          ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+          ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+        }
+        ASSERT_TRUE(bank.run("CALL deposit(1, 1, 1)").ok());
+      }
+      const auto archives = *storage::list_archives(&disk, "/data/archives");
+      if (is_damaged) disk.flip(archives[1].path + "/" + storage::archive_file_name(1, archives[1].lsn), 100, 0x10);
+      disk.fail(SimulatedDisk::Operation::kSync, 0);
+      Status status;
+      EXPECT_EQ(open_or_null(options, &status), nullptr) << threads << is_damaged;
+      EXPECT_FALSE(status.ok());
+      disk.heal();
+      const auto engine = open_or_null(options, &status);
+      ASSERT_NE(engine, nullptr) << status;
+      EXPECT_EQ(number(engine.get(), "SELECT balance FROM accounts WHERE branch = 1 AND id = 1"), 1003);
+    }
+  }
+}
+
 // Two are kept so that damage to one is no loss: one that is damaged already does not count.
 TEST(ArchiveTest, ADamagedOneIsNoneOfThoseThatAreKept) {
   SimulatedDisk disk;

@@ -51,13 +51,19 @@ void unpack_range(const char* codes, uint64_t first, uint64_t count, uint32_t bi
 
 void pack(const uint64_t* values, uint64_t count, uint32_t bits, char* codes) noexcept {
   CHECK(bits <= kMaxPackedBits);
+  uint64_t word = 0;
+  uint32_t filled = 0;  // bits of it
   for (uint64_t i = 0; i < count; ++i) {
     DCHECK(values[i] >> bits == 0);
-    uint64_t word;
-    std::memcpy(&word, codes + i * bits / 8, sizeof(word));
-    word |= values[i] << (i * bits % 8);
-    std::memcpy(codes + i * bits / 8, &word, sizeof(word));
+    word |= values[i] << filled;
+    filled += bits;
+    if (filled < 64) continue;
+    std::memcpy(codes, &word, sizeof(word));
+    codes += sizeof(word);
+    filled -= 64;
+    word = filled == 0 ? 0 : values[i] >> (bits - filled);
   }
+  if (filled > 0) std::memcpy(codes, &word, sizeof(word));
 }
 
 void unpack(const char* codes, uint64_t first, uint64_t count, uint32_t bits, uint32_t* values) noexcept {

@@ -41,8 +41,10 @@ void Generator::open_row(RowSource* source, Reg partition, Reg tid) {
   locate(source, partition, tid);
   if (!compacts(*source->relation->table)) return;
   Reg number = add_opening(source, false);
-  Reg chunk = b_.new_variable(Type::kPtr), offset = b_.new_variable(Type::kI64), now = b_.new_variable(Type::kI64);
+  Reg chunk = b_.new_variable(Type::kPtr), window = b_.new_variable(Type::kPtr), offset = b_.new_variable(Type::kI64),
+      now = b_.new_variable(Type::kI64);
   b_.assign(chunk, source->chunk);
+  b_.assign(window, b_.null_pointer());
   b_.assign(offset, source->offset);
   b_.assign(now, tid);
   Block closed = b_.new_block(), open = b_.new_block();
@@ -64,11 +66,13 @@ void Generator::open_row(RowSource* source, Reg partition, Reg tid) {
   }
   check(b_.call(k_rt_open_tuple, {context(), partition, tid, number}));
   b_.assign(chunk, b_.load(Type::kPtr, context(), kContextValue));
+  b_.assign(window, chunk);
   b_.assign(offset, b_.load(Type::kI64, context(), kContextValue + 8));
   b_.assign(now, b_.load(Type::kI64, context(), kContextValue + 16));
   b_.jump(open);
   b_.set_block(open);
   source->chunk = chunk;
+  source->window = window;
   source->offset = offset;
   source->tid = now;
 }
@@ -169,9 +173,10 @@ OpenPiece Generator::gen_open_chunk(RowSource* source, const ScanWish& wish, Reg
     return {first, all, none};
   }
   Reg number = add_opening(source, true);
-  Reg chunk = b_.new_variable(Type::kPtr), base = b_.new_variable(Type::kI64), end = b_.new_variable(Type::kI64),
-      is_open = b_.new_variable(Type::kI64);
+  Reg chunk = b_.new_variable(Type::kPtr), window = b_.new_variable(Type::kPtr), base = b_.new_variable(Type::kI64),
+      end = b_.new_variable(Type::kI64), is_open = b_.new_variable(Type::kI64);
   b_.assign(chunk, hot);
+  b_.assign(window, b_.null_pointer());
   b_.assign(base, first);
   b_.assign(end, all);
   b_.assign(is_open, constant(Type::kI64, 0));
@@ -197,6 +202,7 @@ OpenPiece Generator::gen_open_chunk(RowSource* source, const ScanWish& wish, Reg
   b_.assign(chunk, b_.load(Type::kPtr, context(), kContextValue));
   b_.branch(b_.compare(Op::kEq, chunk, b_.null_pointer()), none, some);
   b_.set_block(some);
+  b_.assign(window, chunk);
   b_.assign(base, b_.load(Type::kI64, context(), kContextValue + 8));
   b_.assign(offset, b_.load(Type::kI64, context(), kContextValue + 16));
   b_.assign(end, b_.load(Type::kI64, context(), kContextValue + 24));
@@ -204,6 +210,7 @@ OpenPiece Generator::gen_open_chunk(RowSource* source, const ScanWish& wish, Reg
   b_.jump(open);
   b_.set_block(open);
   source->chunk = chunk;
+  source->window = window;
   return {base, end, more};
 }
 

@@ -542,6 +542,7 @@ Value Generator::call_routine(uint32_t callee, const Values& args, const std::ve
   if (may_write(callee)) {  // also the row that a text comes from
     for (Value& arg : lasting) {
       arg.stable = false;
+      arg.cells = ir::kNoReg;
       arg = stabilise(arg);
     }
   }

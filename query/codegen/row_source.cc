@@ -15,6 +15,7 @@ void Generator::locate(RowSource* source, Reg partition, Reg tid) {
   source->partition = partition;
   source->tid = tid;
   source->known.clear();
+  source->window = ir::kNoReg;
   Reg chunks = b_.load(Type::kPtr, partition, offsetof(TablePartition, chunks));
   Reg number = b_.binary(Op::kLShr, tid, constant(Type::kI64, storage::kChunkShift));
   source->chunk = b_.load(Type::kPtr, b_.index(chunks, number, sizeof(char*)));
@@ -30,7 +31,7 @@ void Generator::note_lifetime(const RowSource& source, uint32_t column, Value* t
   if (overwrites_all_ || overwritten_.count({table, column}) != 0) return;
   text->stable = !compacts(*table);
   if (text->stable || table->frozen_store()->tier != nullptr) return;
-  text->cells = source.chunk;
+  text->cells = source.window != ir::kNoReg ? source.window : source.chunk;
   text->cells_bytes = table->layout().chunk_bytes;
 }
 

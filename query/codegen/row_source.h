@@ -23,7 +23,8 @@ struct RowSource {
   ir::Reg tid = ir::kNoReg;
   ir::Reg chunk = ir::kNoReg;
   ir::Reg offset = ir::kNoReg;
-  int opening = -1;  // ProgramResources::openings: how it is read where the chunk is not hot
+  ir::Reg window = ir::kNoReg;  // the chunk, where it is not hot, else null; none: it is not known to be hot
+  int opening = -1;             // ProgramResources::openings: how it is read where the chunk is not hot
   std::vector<std::pair<uint32_t, ir::Reg>> known;  // columns whose values the access fixed: found by a key
   // rows of Datums (materialised)
   ir::Reg row = ir::kNoReg;

@@ -1,6 +1,8 @@
 #include "storage/compactor.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +21,11 @@ namespace scyper::storage {
 namespace {
 
 constexpr uint32_t kReturnShare = 64;  // of the tuples, lost between steps 1 and 3: it was not cold
+// Of the thread. Beside workers that keep all cores busy it gets a quarter of one, which freezes more than these can
+// write, so that it is never starved for long.
+constexpr int kNice = 5;
 constexpr uint32_t kQuietWindows = 2;  // then a chunk is cold
+constexpr uint32_t kTrialsMax = 6;     // by which the windows before the next are doubled
 constexpr uint32_t kEmptyShare = 4;    // of the tuples, lost since it is frozen
 constexpr uint32_t kFewPages = 16;     // one in so many touched, and
 constexpr uint32_t kFewWindows = 2;    // the same: then a chunk is cooling
@@ -176,6 +182,8 @@ void Compactor::watch_more(TablePartition* partition) {
     watched.table = partition->plan->schema->id;
     watched.start = partition->chunks[chunk];
     watched.bytes = partition->plan->chunk_bytes;
+    const auto read = read_.find({partition, chunk});
+    watched.quiet_windows_min = kQuietWindows << (read == read_.end() ? 0 : std::min(read->second.trials, kTrialsMax));
   }
 }
 
@@ -190,11 +198,17 @@ void Compactor::judge_cooling(TablePartition* partition) {
     const uint32_t seen = cooling.live - live + touched;  // those that were touched before have moved, or are to
     const uint32_t used = seen - std::min(seen, std::exchange(cooling.touched_before, touched));
     if (live == 0 || (used > 0 && used * options_.reheat_share >= cooling.live)) {
+      if (cooling.is_on_trial) {
+        MutexLock lock(&mutex_);
+        Read& read = read_[{partition, chunk}];
+        read.gate = partition->table->frozen_store()->gate;
+        ++read.trials;
+      }
       return_chunk(partition, chunk);
       counts_.reheated.fetch_add(1, std::memory_order_relaxed);
       continue;
     }
-    cooling.quiet_windows = used > 0 ? 0 : cooling.quiet_windows + 1;
+    cooling.quiet_windows = cooling.is_on_trial ? kQuietWindows : used > 0 ? 0 : cooling.quiet_windows + 1;
     cooling.live = live;
   }
 }
@@ -203,6 +217,7 @@ void Compactor::judge_cooling(TablePartition* partition) {
 bool Compactor::move_touched(TablePartition* partition, ChangeLog* log) {
   for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
     if (partition->frozen[chunk].state != ChunkState::kCooling) continue;
+    if (partition->frozen[chunk].cooling->is_on_trial) continue;
     const std::vector<uint32_t> offsets = partition->frozen[chunk].cooling->touched.take(options_.moved_tuples_max);
     if (offsets.empty()) continue;
     uint64_t moved = 0;
@@ -237,6 +252,7 @@ void Compactor::forget_closed() {
     looked_at_.erase(it->first.first);
     it = watched_.erase(it);
   }
+  std::erase_if(read_, [](const auto& read) { return read.second.gate->is_closed(); });
 }
 
 void Compactor::start(uint64_t window_us, WhenDue when_due) {
@@ -248,6 +264,7 @@ void Compactor::start(uint64_t window_us, WhenDue when_due) {
 }
 
 void Compactor::run() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);  // of this thread
   using Clock = std::chrono::steady_clock;
   const auto window = std::chrono::microseconds(window_us_);
   Clock::time_point end = Clock::now() + window;
@@ -414,10 +431,13 @@ bool Compactor::cool_one(TablePartition* partition, ChangeLog* log) {
     if (is_quiet_cooling(partition->frozen[chunk])) return cool(partition, chunk);
   }
   if (options_.is_forced) return force_one(partition);
-  const auto is_quiet = [](const Watched& watched) { return watched.quiet_windows >= kQuietWindows; };
+  const auto is_quiet = [](const Watched& watched) { return watched.quiet_windows >= watched.quiet_windows_min; };
   const auto is_used_by_few = [](const Watched& watched) { return watched.few_windows >= kFewWindows; };
   uint64_t chunk = 0;
-  if (take_watched(partition, is_quiet, &chunk)) return can_cool(partition, chunk) && cool(partition, chunk);
+  if (take_watched(partition, is_quiet, &chunk)) {
+    if (!can_cool(partition, chunk)) return false;
+    return options_.observer->sees_reads() ? cool(partition, chunk) : begin_trial(partition, chunk);
+  }
   return take_watched(partition, is_used_by_few, &chunk) && can_cool(partition, chunk) &&
          begin_cooling(partition, chunk);
 }
@@ -434,6 +454,12 @@ bool Compactor::force_one(TablePartition* partition) {
 bool Compactor::begin_cooling(TablePartition* partition, uint64_t chunk) {
   if (!make_cooling(partition, chunk)) return false;
   counts_.cooling.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool Compactor::begin_trial(TablePartition* partition, uint64_t chunk) {
+  if (!begin_cooling(partition, chunk)) return false;
+  partition->frozen[chunk].cooling->is_on_trial = true;
   return true;
 }
 
@@ -454,6 +480,8 @@ bool Compactor::cool(TablePartition* partition, uint64_t chunk) {
 bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
   for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
     if (partition->frozen[chunk].state != ChunkState::kFrozen) continue;
+    // whatever it had at first: without a look at its image
+    if (partition->frozen[chunk].invalid.positions() * kEmptyShare < kChunkTuples) continue;
     const uint32_t first = tuples_at_first(partition, chunk);
     const uint32_t lost = lost_tuples(partition, chunk) - (kChunkTuples - first);
     if (lost * kEmptyShare < first) continue;

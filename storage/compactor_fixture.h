@@ -93,11 +93,12 @@ class TestObserver : public AccessObserver {
  public:
   static constexpr uint32_t kUnits = 64;
 
+  explicit TestObserver(bool sees_reads = true) : sees_reads_(sees_reads) {}
   ObserverKind kind() const override { return ObserverKind::kPagemap; }
-  bool sees_reads() const override { return false; }
+  bool sees_reads() const override { return sees_reads_; }
   StatusOr<WatchId> watch(TableId table, void* start, size_t bytes) override {
     const WatchId id(++last_);
-    ranges_[static_cast<char*>(start)] = {id, table, false, bytes / kUnits, std::vector<uint8_t>(kUnits), 0, 0};
+    ranges_[static_cast<char*>(start)] = {id, table, sees_reads_, bytes / kUnits, std::vector<uint8_t>(kUnits), 0, 0};
     return id;
   }
   Status forget(WatchId id) override {
@@ -122,6 +123,7 @@ class TestObserver : public AccessObserver {
 
  private:
   static constexpr uint8_t kWritten = kAccessRead | kAccessWritten;
+  const bool sees_reads_;
   uint64_t last_ = 0;
   std::map<char*, RangeAccess> ranges_;
 };

@@ -70,6 +70,54 @@ TEST(CompactorTest, ChunksThatNobodyTouchesBecomeCold) {
   EXPECT_EQ(observer.watched(), 0u);
 }
 
+// By an observer that does not see it.
+TEST(CompactorTest, WhatIsReadMuchStaysHot) {
+  Random random(test_seed());
+  TestObserver observer(/*sees_reads=*/false);
+  Compactor::Options options;
+  options.observer = &observer;
+  Fixture fixture(1, Layout::kColumn, options);
+  fixture.append(3 * static_cast<int>(kChunkTuples) + 100, &random);
+  const TablePartition* partition = fixture.partition();
+  const Digest before = table_digest(*fixture.table);
+  const auto pass_window = [&] {
+    fixture.compact();
+    ASSERT_TRUE(fixture.compactor.observe({}).ok());
+    fixture.compact();
+  };
+  const auto read = [&](uint64_t chunk, uint32_t tuples) {
+    for (uint32_t i = 0; i < tuples; ++i) note_read(partition, (chunk << kChunkShift) + i * 7);
+  };
+  const auto is_hot = [&](uint64_t chunk) { return partition->chunks[chunk] != nullptr; };
+  const auto is_frozen = [&](uint64_t chunk) { return partition->frozen[chunk].state == ChunkState::kFrozen; };
+  // two trials of chunk 1 end with so many reads
+  for (const uint32_t quiet : {2u, 4u}) {
+    for (uint32_t window = 0; window <= quiet; ++window) {
+      EXPECT_TRUE(is_hot(1)) << window;
+      pass_window();
+    }
+    EXPECT_FALSE(is_hot(1));
+    EXPECT_EQ(partition->frozen[1].state, ChunkState::kCooling);
+    read(1, kChunkTuples / 16);
+    read(0, kChunkTuples / 16 - 1);
+    pass_window();
+    EXPECT_TRUE(is_hot(1));
+    EXPECT_TRUE(is_frozen(0));
+    EXPECT_TRUE(is_frozen(2));
+    EXPECT_EQ(fixture.compactor.counts().reheated, quiet / 2);
+    pass_window();  // in which it is watched again
+  }
+  for (int window = 0; window <= 8; ++window) {
+    EXPECT_TRUE(is_hot(1)) << window;
+    pass_window();
+  }
+  EXPECT_FALSE(is_hot(1));
+  pass_window();
+  EXPECT_TRUE(is_frozen(1));
+  EXPECT_EQ(fixture.compactor.counts().relocated, 0u);
+  EXPECT_EQ(table_digest(*fixture.table), before);
+}
+
 TEST(CompactorTest, ItsThreadEndsWindowsAndSaysWhenStepsAreDue) {
   Random random(test_seed());
   TestObserver observer;

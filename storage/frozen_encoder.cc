@@ -100,7 +100,8 @@ class NumberEncoder {
   }
 
  private:
-  static constexpr uint32_t kMappedMax = 1 << 20;  // range of values that a bit map of 128 KB finds the distinct ones of
+  static constexpr uint32_t kMappedMax = 1
+                                         << 20;  // range of values that a bit map of 128 KB finds the distinct ones of
 
   template <CellKind kKind>
   void read_cells() {
@@ -181,9 +182,8 @@ class NumberEncoder {
     for (uint32_t bits = 1; (uint64_t{1} << (bits - 1)) < source_.count; ++bits) {
       for (const bool as_runs : {false, true}) {
         const uint64_t entries = as_runs ? runs : numbers_.size();
-        const double left =
-            chooser.best().score -
-            chooser.score(FrozenScheme::kDictionary, as_runs, entries, packed_bytes(entries, bits));
+        const double left = chooser.best().score -
+                            chooser.score(FrozenScheme::kDictionary, as_runs, entries, packed_bytes(entries, bits));
         if (left <= 0) continue;
         const double fit = std::min(left / source_.access.cell_bytes, static_cast<double>(uint64_t{1} << bits));
         most = std::max(most, static_cast<uint64_t>(fit));
@@ -224,9 +224,7 @@ class NumberEncoder {
     return true;
   }
 
-  uint64_t distance(const Number& number) const {
-    return static_cast<uint64_t>(number) - static_cast<uint64_t>(min_);
-  }
+  uint64_t distance(const Number& number) const { return static_cast<uint64_t>(number) - static_cast<uint64_t>(min_); }
   // The number of each value among the distinct ones.
   std::vector<uint64_t> ranks() const {
     std::vector<uint64_t> codes(numbers_.size());

@@ -32,15 +32,16 @@ class Evictor;
 // And it places frozen chunks by the table's hot data views (hot_views.h): one of which few tuples are relevant loses
 // these to hot chunks.
 // Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
-// observer (writes only, where it sees no reads). Those of which in two windows the same few pages were touched, a
-// sixteenth at most, become cooling: tuples that transactions change there move to hot chunks at once, those that they
-// read with the next step. A cooling chunk that nobody touches in two windows becomes cold; one of which a sixteenth of
-// the tuples was used in one window is hot again.
-// Threads: observe() one, start()'s where that was called; take_step() by whoever the partitions belong to; any number
-// of threads for different partitions. take_step() never waits for the observer. Fork: the child must not call it.
-// Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so
-// that nothing has to be compressed again; what was read of a cooling chunk moves after the transaction, which may hold
-// its place; whole scans do not count there.
+// observer. Where it sees writes only, they are cooling for one window more, which counts the tuples that transactions
+// read: a sixteenth, and the chunk is hot again, and has to be quiet for twice as long before the next trial. Those of
+// which in two windows the same few pages were touched, a sixteenth at most, become cooling: tuples that transactions
+// change there move to hot chunks at once, those that they read with the next step. A cooling chunk that nobody touches
+// in two windows becomes cold; one of which a sixteenth of the tuples was used in one window is hot again. Threads:
+// observe() one, start()'s where that was called; take_step() by whoever the partitions belong to; any number of
+// threads for different partitions. take_step() never waits for the observer. Fork: the child must not call it. Source:
+// Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so that
+// nothing has to be compressed again; what was read of a cooling chunk moves after the transaction, which may hold its
+// place; whole scans do not count there.
 class Compactor {
  public:
   struct Options {
@@ -131,12 +132,19 @@ class Compactor {
     bool is_known = false;  // to the observer
     WatchId id{0};          // there
     uint32_t quiet_windows = 0;
-    std::vector<bool> touched;  // units, in the last window
-    uint32_t few_windows = 0;   // in a row in which few units were touched, none but in the one before
+    uint32_t quiet_windows_min = 0;  // then it is cold, or on trial
+    std::vector<bool> touched;       // units, in the last window
+    uint32_t few_windows = 0;        // in a row in which few units were touched, none but in the one before
 
     void end_window(const RangeAccess& access);
   };
   using ChunkId = std::pair<const TablePartition*, uint64_t>;
+
+  // A chunk that is read so much that it was hot again after its last trials.
+  struct Read {
+    std::shared_ptr<FreezeGate> gate;
+    uint32_t trials;
+  };
 
   void run();
   bool freeze_next();
@@ -148,6 +156,7 @@ class Compactor {
   bool cool_one(TablePartition* partition, ChangeLog* log);
   bool force_one(TablePartition* partition);
   bool begin_cooling(TablePartition* partition, uint64_t chunk);
+  bool begin_trial(TablePartition* partition, uint64_t chunk);
   bool cool(TablePartition* partition, uint64_t chunk);
   bool take_watched(const TablePartition* partition, bool (*is_wanted)(const Watched&), uint64_t* chunk);
   void begin_window(TablePartition* partition);
@@ -174,6 +183,7 @@ class Compactor {
   std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);     // for step 3
   uint32_t in_work_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<ChunkId, Watched> watched_ ABSL_GUARDED_BY(mutex_);
+  std::map<ChunkId, Read> read_ ABSL_GUARDED_BY(mutex_);
   std::vector<WatchId> unwatched_ ABSL_GUARDED_BY(mutex_);                       // that the observer is still to forget
   uint64_t windows_ ABSL_GUARDED_BY(mutex_) = 1;                                 // that observe() has begun
   std::map<const TablePartition*, uint64_t> looked_at_ ABSL_GUARDED_BY(mutex_);  // begin_window(): in which window

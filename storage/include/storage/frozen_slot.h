@@ -67,6 +67,7 @@ struct CoolingChunk {
   uint32_t live = 0;
   uint32_t touched_before = 0;
   uint32_t quiet_windows = 0;
+  bool is_on_trial = false;  // nobody writes it; whether it is read shows in one window, in which nothing moves
 };
 
 // One chunk of a partition, as far as it is not hot.

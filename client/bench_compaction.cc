@@ -21,6 +21,44 @@ struct Slice {
   uint64_t chunks = 0;  // frozen meanwhile
 };
 
+// The slices of a node that compacts beside the same ones of one that does not, of all rounds.
+class Slowdown {
+ public:
+  Json add(const std::vector<Slice>& compacting, const std::vector<Slice>& others) {
+    Json series = Json::array();
+    for (size_t i = 0; i < std::min(compacting.size(), others.size()); ++i) {
+      const double tps = compacting[i].tps, other = others[i].tps;
+      series.push_back({{"tps", other}, {"tps_compacting", tps}, {"chunks", compacting[i].chunks}});
+      with_ += tps;
+      without_ += other;
+      if (other > 0) (compacting[i].chunks > 0 ? freezing_ : resting_).push_back(100 * (1 - tps / other));
+    }
+    return series;
+  }
+  // Medians of slices: one that something else disturbs does not decide.
+  void report(Json* out) const {
+    const auto median = [](const std::vector<double>& losses) {
+      return losses.empty() ? Json() : Json(median_of(losses));
+    };
+    (*out)["oltp_slowdown_pct"] = median(freezing_);
+    (*out)["oltp_slowdown_quartiles_pct"] =
+        freezing_.empty() ? Json() : Json::array({quantile_of(freezing_, 0.25), quantile_of(freezing_, 0.75)});
+    (*out)["oltp_slowdown_resting_pct"] = median(resting_);
+    (*out)["oltp_slowdown_whole_pct"] = without_ == 0 ? Json() : Json(100 * (1 - with_ / without_));
+    (*out)["slices"] = freezing_.size() + resting_.size();
+    (*out)["slices_with_freezing"] = freezing_.size();
+    if (freezing_.size() >= kSlicesMin) return;
+    (*out)["oltp_note"] =
+        "chunks were frozen in too few slices to tell how much slower transactions are meanwhile: "
+        "more --seconds or --warehouses, or a shorter --window-ms";
+  }
+
+ private:
+  static constexpr size_t kSlicesMin = 5;
+  std::vector<double> freezing_, resting_;  // percent
+  double with_ = 0, without_ = 0;           // transactions per second, added up
+};
+
 // The transactions of one node, slice by slice, after its database has been loaded.
 StatusOr<std::vector<Slice>> run_slices(LocalNode* node, const CompactionBenchOptions& options) {
   ch::Generator generator(generator_options(options.ch));
@@ -44,6 +82,11 @@ double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double quantile_of(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
 StatusOr<std::unique_ptr<LocalNode>> start_compacting(const CommonOptions& common, const ChOptions& ch,
@@ -87,7 +130,7 @@ Json compaction_sizes(primary::Engine* engine) {
 
 CompactionReport measure_compaction_oltp(const CommonOptions& common, const CompactionBenchOptions& options) {
   Json rounds = Json::array(), sizes;
-  double with = 0, without = 0;  // of the slices in which something was compressed
+  Slowdown slowdown;
   double tuples_per_second = 0;
   for (uint32_t round = 0; round < options.rounds; ++round) {
     std::vector<Slice> slices, others;
@@ -104,17 +147,10 @@ CompactionReport measure_compaction_oltp(const CommonOptions& common, const Comp
       tuples_per_second = static_cast<double>(counts.frozen * storage::kChunkTuples) / seconds;
       sizes = compaction_sizes(node->engine.get());
     }
-    Json series = Json::array();
-    for (size_t i = 0; i < std::min(slices.size(), others.size()); ++i) {
-      series.push_back({{"tps", others[i].tps}, {"tps_compacting", slices[i].tps}, {"chunks", slices[i].chunks}});
-      if (slices[i].chunks == 0) continue;
-      with += slices[i].tps;
-      without += others[i].tps;
-    }
-    rounds.push_back(std::move(series));
+    rounds.push_back(slowdown.add(slices, others));
   }
   Json out;
-  out["oltp_slowdown_pct"] = without == 0 ? Json() : Json(100 * (1 - with / without));
+  slowdown.report(&out);
   out["compressed_tuples_per_second"] = tuples_per_second;
   out["sizes"] = std::move(sizes);
   out["rounds"] = std::move(rounds);
@@ -130,8 +166,9 @@ CompactionReport measure(const CommonOptions& common, const CompactionBenchOptio
   Json out, details;
   if (is_wanted("oltp")) {
     SCYPER_ASSIGN_OR_RETURN(Json oltp, measure_compaction_oltp(common, options));
-    out["oltp_slowdown_pct"] = oltp["oltp_slowdown_pct"];
-    out["compressed_tuples_per_second"] = oltp["compressed_tuples_per_second"];
+    for (const auto& [name, value] : oltp.items()) {
+      if (name != "sizes" && name != "rounds") out[name] = value;
+    }
     details["oltp"] = std::move(oltp);
   }
   if (is_wanted("updates")) {

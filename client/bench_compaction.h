@@ -27,6 +27,7 @@ Status wait_until_frozen(primary::Engine* engine);
 nlohmann::ordered_json compaction_sizes(primary::Engine* engine);
 
 double median_of(std::vector<double> values);
+double quantile_of(std::vector<double> values, double share);  // of some values; share: 0 to 1
 
 // Prints all, or in a table all but "details"; the exit code.
 int show_bench_report(const CompactionReport& report, const CommonOptions& common);

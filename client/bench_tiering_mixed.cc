@@ -25,6 +25,8 @@ struct Side {
   double evicted_pct = 0;       // of all bytes of tables, before what is measured
   double evicted_pct_then = 0;  // when they have ended
   uint64_t pages_read = 0;
+  uint64_t evicted_bytes = 0;   // since the start
+  uint64_t promoted_bytes = 0;  // of these, back in memory, maybe several times
 };
 
 double evicted_pct_of(primary::Engine* engine) {
@@ -60,7 +62,10 @@ StatusOr<Side> run_side(const CommonOptions& common, const TieringBenchOptions& 
   SCYPER_ASSIGN_OR_RETURN(side.round, run_mixed_round(node->engine.get(), generator, mixed));
   side.evicted_pct_then = evicted_pct_of(node->engine.get());
   storage::FrozenTier* tier = node->engine->compaction()->tier();
-  if (tier != nullptr) side.pages_read = tier->cache()->statistics().pages_read;
+  if (tier == nullptr) return side;
+  side.pages_read = tier->cache()->statistics().pages_read;
+  side.evicted_bytes = tier->counts().evicted_bytes;
+  side.promoted_bytes = tier->counts().promoted_bytes;
   return side;
 }
 
@@ -71,7 +76,9 @@ Json json_of(const Side& side) {
           {"tps_beside_queries", side.round.tps_beside},
           {"queries_per_second", static_cast<double>(side.round.answered) / side.round.seconds_beside},
           {"queries_failed", side.round.failed},
-          {"pages_read", side.pages_read}};
+          {"pages_read", side.pages_read},
+          {"evicted_bytes", side.evicted_bytes},
+          {"promoted_bytes", side.promoted_bytes}};
 }
 
 double loss_pct(double with, double without) { return without == 0 ? 0 : 100 * (1 - with / without); }

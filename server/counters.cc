@@ -237,6 +237,20 @@ void observe_tier(MetricsRegistry* registry, primary::Engine* engine, std::vecto
   show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "ok"}}, [](FrozenTier* t) { return t->counts().evictions; });
   show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "error"}},
        [](FrozenTier* t) { return t->counts().failed_evictions; });
+  constexpr char kMoved[] = "scyper_tier_moved_bytes_total";
+  constexpr char kMovedHelp[] =
+      "Of vectors that went to files, of these the ones that were in one already, and of those that came back.";
+  show(kMoved, kMovedHelp, kCounter, {{"move", "evicted"}}, [](FrozenTier* t) { return t->counts().evicted_bytes; });
+  show(kMoved, kMovedHelp, kCounter, {{"move", "evicted_unwritten"}},
+       [](FrozenTier* t) { return t->counts().unwritten_bytes; });
+  show(kMoved, kMovedHelp, kCounter, {{"move", "promoted"}}, [](FrozenTier* t) { return t->counts().promoted_bytes; });
+  constexpr char kPromotions[] = "scyper_tier_promotions_total";
+  constexpr char kPromotionsHelp[] =
+      "Vectors that came back to memory as they are used again, or failed to, by outcome.";
+  show(kPromotions, kPromotionsHelp, kCounter, {{"outcome", "ok"}},
+       [](FrozenTier* t) { return t->counts().promoted_vectors; });
+  show(kPromotions, kPromotionsHelp, kCounter, {{"outcome", "error"}},
+       [](FrozenTier* t) { return t->counts().failed_promotions; });
   show("scyper_tier_cache_bytes", "The tier's page cache, as far as it is filled.", kGauge, {},
        [](FrozenTier* t) { return t->cache()->statistics().resident_pages * FrozenTier::kPageBytes; });
   constexpr char kPages[] = "scyper_tier_cache_pages_total";

@@ -241,6 +241,48 @@ TEST_F(ArchivePlacesTest, ChunksInMemory) {
   EXPECT_EQ(table_digest(*table_), before);
 }
 
+// What has come back, some of a chunk or all of it, is as what never went; what goes again has its old place, which the
+// next archive names.
+TEST_F(ArchivePlacesTest, WhatCameBack) {
+  constexpr int64_t kRoom = int64_t{8} << 20;
+  options_.memory_bytes = kRoom;
+  ASSERT_TRUE(start());
+  append(0, 3 * static_cast<int>(kChunkTuples));
+  append(1, 2 * static_cast<int>(kChunkTuples));
+  tier_->add_resident(kRoom);
+  evict();
+  archive();
+  for (int life = 0; life < 3; ++life) {
+    if (life > 0) tier_->add_resident(kRoom);
+    evict();
+    tier_->add_resident(-kRoom);
+    const uint64_t tiered = tier_->counts().tiered_vectors;
+    VectorReader vectors;
+    for (int i = 0; i < 8 * 20; ++i) {
+      const TablePartition* partition = table_->partition(i % kParts);
+      vectors.open(partition, *slot_of(partition, random_.below(2) << kChunkShift));
+      ASSERT_TRUE(vectors.bring(static_cast<uint32_t>(random_.below(4))));
+    }
+    tier_->begin_window();
+    evict();
+    ASSERT_GT(tier_->counts().promoted_vectors, 0u);
+    ASSERT_LT(tier_->counts().tiered_vectors, tiered);
+    remove_some(200);
+    const Digest before = table_digest(*table_);
+    archive();
+    auto load = restart();
+    ASSERT_TRUE(load.ok()) << load.status();
+    EXPECT_TRUE(load->places.ok()) << load->places;
+    EXPECT_EQ(load->placed_rows, rows());
+    EXPECT_EQ(table_digest(*table_), before);
+    // in files and in memory, but not in the places
+    tier_->keep_only({lsn_});
+    tier_->remove_unused();
+    EXPECT_EQ(table_digest(*table_), before);
+  }
+  EXPECT_TRUE(warnings_.empty());
+}
+
 // A file stays as long as an archive names it, and no longer.
 TEST_F(ArchivePlacesTest, FilesGoWhenNobodyNamesThem) {
   append(0, static_cast<int>(kChunkTuples));

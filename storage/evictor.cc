@@ -25,10 +25,23 @@ constexpr uint64_t kRoomShare = 16;
 
 uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now) {
   constexpr uint64_t kClass = uint64_t{1} << 62;
+  constexpr uint64_t kUnused = kClass >> 1;
+  constexpr uint32_t kCostBits = 28;  // bytes have 32
   constexpr uint32_t kSmallBytes = FrozenTier::kPageBytes / 8;
   const uint64_t of_class = candidate.bytes < kSmallBytes ? 0 : candidate.is_relevant ? 1 : 2;
+  if (candidate.cost > 0) return of_class * kClass + (uint64_t{candidate.bytes} << kCostBits) / candidate.cost;
   const uint64_t bytes = std::min<uint64_t>(candidate.bytes, FrozenTier::kPageBytes);
-  return of_class * kClass + bytes * (uint64_t{now - candidate.last_use} + 1);
+  return of_class * kClass + kUnused + bytes * (uint64_t{now - candidate.last_use} + 1);
+}
+
+EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, uint32_t column, uint32_t bytes,
+                               uint32_t now) {
+  const FrozenSlot& slot = partition->frozen[chunk];
+  EvictionCandidate candidate{partition, chunk, column, bytes, 0, is_relevant(slot, column)};
+  if (slot.marks == nullptr) return candidate;
+  candidate.last_use = slot.marks[column].window.load(std::memory_order_relaxed);
+  candidate.cost = slot.marks[column].cost_at(now);
+  return candidate;
 }
 
 Evictor::~Evictor() {
@@ -63,9 +76,7 @@ std::vector<EvictionCandidate> Evictor::find_candidates(std::span<TablePartition
       for (uint32_t column = 0; column < image.header().columns; ++column) {
         const FrozenHeader& head = image.head(column).header();
         if (!image.has_data(column) || head.bytes <= head_bytes(head)) continue;
-        const uint32_t last_use = slot.marks == nullptr ? 0 : slot.marks[column].load(std::memory_order_relaxed);
-        candidates.push_back(
-            {partition, chunk, column, head.bytes - head_bytes(head), last_use, is_relevant(slot, column)});
+        candidates.push_back(candidate_of(partition, chunk, column, head.bytes - head_bytes(head), tier_->now()));
       }
     }
   }
@@ -85,7 +96,7 @@ void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
   });
   if (found == job->pieces.end()) {
     job->pieces.push_back({partition->table->frozen_store()->gate, partition, candidate.chunk, slot.image, slot.tiered,
-                           std::vector<bool>(partition->plan->columns.size()), nullptr});
+                           std::vector<bool>(partition->plan->columns.size()), nullptr, slot.copies});
     found = job->pieces.end() - 1;
   }
   found->columns[candidate.column] = true;
@@ -95,7 +106,7 @@ void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
 bool Evictor::claim(std::span<TablePartition* const> partitions) {
   if (claim_damaged(partitions)) return true;
   const uint64_t excess = tier_->excess_bytes();
-  if (excess == 0) return false;
+  if (excess == 0) return claim_promotion(partitions);
   uint64_t resident = 0;
   std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
   if (candidates.empty()) return false;
@@ -110,15 +121,26 @@ bool Evictor::claim(std::span<TablePartition* const> partitions) {
     return std::tuple(eviction_rank(b, now), a.partition, a.chunk, a.column) <
            std::tuple(eviction_rank(a, now), b.partition, b.chunk, b.column);
   });
+  size_t count = 0;
+  for (uint64_t bytes = 0; count < candidates.size() && bytes < wanted; ++count) bytes += candidates[count].bytes;
+  start_eviction(std::span(candidates).first(count));
+  return true;
+}
+
+void Evictor::start_eviction(std::span<const EvictionCandidate> candidates) {
   Job job;
-  job.memory = candidates[0].partition->table->frozen_store()->memory;
-  for (size_t i = 0; i < candidates.size() && job.bytes < wanted; ++i) add_piece(&job, candidates[i]);
-  job.pin = job.memory->pin();
+  for (const EvictionCandidate& candidate : candidates) add_piece(&job, candidate);
   tier_->claim(job.bytes);
+  start(std::move(job));
+}
+
+void Evictor::start(Job job) {
+  job.memory = job.pieces[0].partition->table->frozen_store()->memory;
+  job.pin = job.memory->pin();
   MutexLock lock(&mutex_);
   for (const Piece& piece : job.pieces) in_work_.insert(piece.partition);
+  if (job.is_promotion) promoting_bytes_ += job.bytes;
   waiting_.push_back(std::move(job));
-  return true;
 }
 
 bool Evictor::write_one() {
@@ -131,13 +153,29 @@ bool Evictor::write_one() {
     jobs.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
     waiting_.clear();
   }
-  const Status written = write_file(jobs);
+  const auto behind = std::partition(jobs.begin(), jobs.end(), [](const Job& job) { return !job.is_promotion; });
+  const Status written = write_file({jobs.begin(), behind});
   if (!written.ok()) tier_->note_failure();
   for (Job& job : jobs) {
-    if (written.ok()) make_images(&job);
+    if (job.is_promotion) {
+      bring(&job);
+    } else if (written.ok()) {
+      make_images(&job);
+    }
     MutexLock lock(&mutex_);
     done_.push_back(std::move(job));
   }
+  return true;
+}
+
+// Where the vector is in a file as well.
+bool Evictor::use_copy(Piece* piece, uint32_t column) {
+  if (piece->copies == nullptr || piece->copies->places[column].file == nullptr) return false;
+  TierPlace& place = piece->places->places[column];
+  auto left = std::make_shared<TieredColumns>(*piece->copies);
+  place = std::exchange(left->places[column], TierPlace());
+  piece->copies = std::move(left);
+  tier_->note_unwritten(place.bytes);
   return true;
 }
 
@@ -151,10 +189,11 @@ Status Evictor::write_file(std::span<Job> jobs) {
       if (piece.before != nullptr) piece.places->places = piece.before->places;
       piece.places->places.resize(piece.columns.size());
       for (uint32_t column = 0; column < piece.columns.size(); ++column) {
-        if (piece.columns[column]) all.emplace_back(&piece, column);
+        if (piece.columns[column] && !use_copy(&piece, column)) all.emplace_back(&piece, column);
       }
     }
   }
+  if (all.empty()) return Status();
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.first->partition, a.second, a.first->chunk) <
            std::tuple(b.first->partition, b.second, b.first->chunk);
@@ -201,19 +240,29 @@ bool Evictor::finish_one(std::span<TablePartition* const> partitions) {
     job = std::move(*found);
     done_.erase(found);
     for (const Piece& piece : job.pieces) in_work_.erase(piece.partition);
+    if (job.is_promotion) promoting_bytes_ -= job.bytes;
   }
   for (Piece& piece : job.pieces) {
-    if (!piece.gate->is_closed()) finish(&piece);
+    if (!piece.gate->is_closed()) finish(&piece, job.is_promotion);
   }
   drop(&job);
   return true;
 }
 
-void Evictor::finish(Piece* piece) {
+void Evictor::finish(Piece* piece, bool is_promotion) {
   const FrozenSlot& slot = piece->partition->frozen[piece->chunk];
   // the image is pinned, so that no other can have come to its place
   if (piece->next == nullptr || slot.state != ChunkState::kFrozen || slot.image != piece->image) return;
-  replace_image(piece->partition, piece->chunk, std::exchange(piece->next, nullptr), std::move(piece->places));
+  uint64_t vectors = 0, bytes = 0;
+  const TieredColumns& in_files = is_promotion ? *piece->before : *piece->places;
+  for (uint32_t column = 0; column < piece->columns.size(); ++column) {
+    if (!piece->columns[column]) continue;
+    ++vectors;
+    bytes += in_files.places[column].bytes;
+  }
+  is_promotion ? tier_->note_promotion(vectors, bytes) : tier_->note_evicted(vectors, bytes);
+  replace_image(piece->partition, piece->chunk, std::exchange(piece->next, nullptr), std::move(piece->places),
+                std::move(piece->copies));
 }
 
 // What has not come into a slot.
@@ -223,7 +272,7 @@ void Evictor::drop(Job* job) noexcept {
   }
   job->pieces.clear();
   job->memory->unpin(job->pin);
-  tier_->unclaim(job->bytes);
+  if (!job->is_promotion) tier_->unclaim(job->bytes);
 }
 
 namespace {

@@ -15,7 +15,7 @@
 
 namespace scyper::storage {
 
-// A vector whose data may go to the tier.
+// A vector whose data may go to the tier, or come back.
 struct EvictionCandidate {
   const TablePartition* partition;
   uint64_t chunk;
@@ -23,12 +23,15 @@ struct EvictionCandidate {
   uint32_t bytes;     // that its eviction frees
   uint32_t last_use;  // FrozenTier::now()
   bool is_relevant;   // to a hot data view (hot_views.h)
+  uint32_t cost = 0;  // VectorMark's, now
 };
-// Which goes first: the one with the higher rank. What is relevant stays until all else is gone; of the others the one
-// that nobody has used for longest goes (ADMS 2015, 4.1). Whoever reads one value reads a page for it, however small
-// the vector is: below a page, what an eviction frees counts, too (as in GreedyDual-Size: Cao and Irani, USITS 1997),
-// and below an eighth of one a vector goes last of all.
+// Which goes first: the one with the higher rank. What is relevant stays until all else is gone. Of the others first
+// those that have not been used lately, by the time since (ADMS 2015, 4.1), then those whose use saves least per byte.
+// Whoever reads one value reads a page for it, however small the vector is: below a page, what an eviction frees
+// counts, too (as in GreedyDual-Size: Cao and Irani, USITS 1997), and below an eighth of one a vector goes last of all.
 uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now);
+EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, uint32_t column, uint32_t bytes,
+                               uint32_t now);
 
 // Brings data of frozen vectors to the tier when there is more of it in memory than FrozenTierOptions::memory_bytes, in
 // steps as the compactor's:
@@ -36,6 +39,9 @@ uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now);
 //   2. write_one(): all that is noted is written to one new file, column by column; each chunk gets an image without;
 //   3. finish_one(): slots get these images and the places, the old ones are retired.
 // An error of the disk, or no memory for the new image: the vectors stay in memory.
+// While there is no excess, vectors whose use costs more than their way come back the same way (promotion.cc), once per
+// window: as long as the budget has room, else once vectors have gone that would go long before them. They keep their
+// places in files (FrozenSlot::copies), so that they go again without a write.
 // Chunks of which pages were found damaged (FrozenTier::damage()) go the same way in the other direction: their image
 // is made anew of rows that an archive has, and comes to their place, whole. What cannot be repaired is tried again in
 // each window. Threads: claim() and finish_one() by whoever the partitions belong to, between transactions; write_one()
@@ -60,9 +66,10 @@ class Evictor {
     uint64_t chunk;
     const char* image;  // pinned
     std::shared_ptr<const TieredColumns> before;
-    std::vector<bool> columns;
-    std::shared_ptr<TieredColumns> places;
-    const char* next = nullptr;  // the image without the columns' data; null: there is none
+    std::vector<bool> columns;                    // that go, or come
+    std::shared_ptr<TieredColumns> places;        // then
+    std::shared_ptr<const TieredColumns> copies;  // the slot's; then those that it is to have
+    const char* next = nullptr;  // the image without the columns' data, or with it; null: there is none
     uint32_t next_bytes = 0;
   };
   // A damaged chunk, and the image in its place; null: there is none.
@@ -80,20 +87,34 @@ class Evictor {
   struct Job {
     FrozenMemory* memory = nullptr;
     FrozenPin pin = 0;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0;  // of the columns
+    size_t count = 0;    // promotions: of these
+    bool is_promotion = false;
     std::vector<Piece> pieces;
   };
 
   std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions, uint64_t* resident);
-  void add_piece(Job* job, const EvictionCandidate& candidate);
+  static void add_piece(Job* job, const EvictionCandidate& candidate);
+  void start(Job job);
+  void start_eviction(std::span<const EvictionCandidate> candidates);
+  bool use_copy(Piece* piece, uint32_t column);
   Status write_file(std::span<Job> jobs);
   void make_images(Job* job);
-  void finish(Piece* piece);
+  void finish(Piece* piece, bool is_promotion);
   void drop(Job* job) noexcept;
   bool claim_damaged(std::span<TablePartition* const> partitions);
   bool repair_one();
   bool finish_repair(std::span<TablePartition* const> partitions);
   bool is_in_work(const TablePartition* partition) const;
+  bool claim_promotion(std::span<TablePartition* const> partitions);
+  bool begin_window(const TablePartition* first, uint64_t* bytes_left);
+  std::vector<EvictionCandidate> find_used(std::span<TablePartition* const> partitions) const;
+  uint64_t take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, Job* job) const;
+  std::vector<EvictionCandidate> find_replaced(std::span<TablePartition* const> partitions,
+                                               std::span<const EvictionCandidate> used, uint64_t room,
+                                               uint64_t bytes_max);
+  void bring(Job* job);
+  void bring(Piece* piece, FrozenMemory* memory);
 
   FrozenTier* const tier_;
   mutable Mutex mutex_;
@@ -109,6 +130,12 @@ class Evictor {
     uint64_t next = 0;
   };
   std::map<const TablePartition*, Look> looked_ ABSL_GUARDED_BY(mutex_);
+  // Promotions: the window in which the partitions of an owner, by the first one, were looked at last; what has been
+  // claimed in the present one, and what of it is under way.
+  std::map<const TablePartition*, uint32_t> promoted_at_ ABSL_GUARDED_BY(mutex_);
+  uint32_t promotion_window_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_in_window_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t promoting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace scyper::storage

@@ -81,18 +81,16 @@ void append_head(const FrozenHeader& from, std::string* out) {
   if (head.has_shared_text != 0) out->append(values, head.values * sizeof(uint32_t));
   out->resize(end);
 }
-}  // namespace
 
-std::string without_data(const FrozenChunk& chunk, const std::vector<bool>& columns) {
+// An image of the same chunk. append(column, image): appends the vector; false: only its head.
+template <typename Append>
+std::string make_again(const FrozenChunk& chunk, Append append) {
   FrozenChunkHeader header = chunk.header();
   std::string image((sizeof(header) + header.columns * sizeof(uint32_t) + 7) / 8 * 8, '\0');
   for (uint32_t i = 0; i < header.columns; ++i) {
     auto begin = static_cast<uint32_t>(image.size());
-    const FrozenHeader& head = chunk.header_of(i);
-    if (chunk.has_data(i) && !columns[i]) {
-      image.append(reinterpret_cast<const char*>(&head), head.bytes);
-    } else {
-      append_head(head, &image);
+    if (!append(i, &image)) {
+      append_head(chunk.header_of(i), &image);
       begin += kDataElsewhere;
     }
     std::memcpy(image.data() + sizeof(header) + i * sizeof(begin), &begin, sizeof(begin));
@@ -100,6 +98,29 @@ std::string without_data(const FrozenChunk& chunk, const std::vector<bool>& colu
   header.bytes = static_cast<uint32_t>(image.size());
   std::memcpy(image.data(), &header, sizeof(header));
   return image;
+}
+
+bool append_vector(const FrozenChunk& chunk, uint32_t column, std::string* image) {
+  if (!chunk.has_data(column)) return false;
+  const FrozenHeader& head = chunk.header_of(column);
+  image->append(reinterpret_cast<const char*>(&head), head.bytes);
+  return true;
+}
+
+}  // namespace
+
+std::string without_data(const FrozenChunk& chunk, const std::vector<bool>& columns) {
+  return make_again(chunk, [&](uint32_t column, std::string* image) {
+    return !columns[column] && append_vector(chunk, column, image);
+  });
+}
+
+std::string with_data(const FrozenChunk& chunk, const std::vector<std::string>& data) {
+  return make_again(chunk, [&](uint32_t column, std::string* image) {
+    if (data[column].empty()) return append_vector(chunk, column, image);
+    image->append(data[column]);
+    return true;
+  });
 }
 
 void release_image(const char* image, const RelationDictionaries& dictionaries) {

@@ -150,7 +150,8 @@ TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const 
   const FrozenChunk chunk(slot->image, &store->dictionaries);
   if (slot->marks != nullptr) {
     const uint32_t now = store->tier->now();
-    for (const uint32_t column : columns) mark_use(slot->marks, now, column);
+    const uint32_t cost = sampled_cost();
+    for (const uint32_t column : columns) mark_use(slot->marks, now, column, cost);
   }
   gather_tuple(chunk, partition->plan->columns, columns, offset, window, place);
   return {window, place};

@@ -29,8 +29,10 @@ Failpoint before_tier_remove("tier.before_remove");
 constexpr std::string_view kTierSuffix = ".tier";
 // Files that are open at once: each takes a descriptor.
 constexpr uint64_t kTierFilesMax = 512;
-// Vectors whose use is marked: 4 MB.
+// Vectors whose use is marked: 8 MB.
 constexpr size_t kMarksMax = size_t{1} << 20;
+// VectorMark::cost of a new vector: it is to stay for some windows, until its use is known.
+constexpr uint32_t kNewCost = 16;
 // Children that read: snapshots, archives, digests.
 constexpr uint32_t kProcessesMax = 256;
 // While all pages are pinned or under way, others let go of theirs soon.
@@ -62,6 +64,8 @@ StatusOr<std::unique_ptr<FrozenTier>> FrozenTier::create(const FrozenTierOptions
 }
 
 Status FrozenTier::start() {
+  constexpr size_t kHeadBytes = 4096;  // before the marks
+  static_assert((2 + 3 * kDamageMax) * sizeof(uint32_t) <= kHeadBytes);
   if (!disk_->exists(options_.directory)) SCYPER_RETURN_IF_ERROR(disk_->make_directory(options_.directory));
   directory_ = open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory_ < 0) {
@@ -81,8 +85,9 @@ Status FrozenTier::start() {
   cache.processes_max = kProcessesMax;
   SCYPER_ASSIGN_OR_RETURN(cache_, PageCache::create(cache));
   SCYPER_ASSIGN_OR_RETURN(marks_memory_,
-                          SharedMemory::create("scyper-tier-marks", kMarksMax * sizeof(std::atomic<uint32_t>), true));
+                          SharedMemory::create("scyper-tier-marks", kHeadBytes + kMarksMax * sizeof(VectorMark), true));
   now_ = reinterpret_cast<std::atomic<uint32_t>*>(marks_memory_->write());
+  marks_ = reinterpret_cast<VectorMark*>(marks_memory_->write() + kHeadBytes);
   now_->store(1);
   damage_ = now_ + 1;
   return Status();
@@ -155,6 +160,43 @@ Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, cha
   }
   give_back(reader);
   return status;
+}
+
+const char* FrozenTier::CachedReads::find(const TierFile& file, uint64_t page) noexcept {
+  const auto pin = static_cast<uint32_t>(page % pages_.size());
+  Page& held = pages_[pin];
+  if (held.file == &file && held.number == page) return held.bytes;
+  if (reader_ == nullptr) {
+    const auto taken = tier_->take_reader();
+    if (!taken.ok()) return nullptr;
+    reader_ = *taken;
+  }
+  const char* bytes = reader_->find(file, page, pin);
+  held = bytes == nullptr ? Page() : Page{&file, page, bytes};
+  return bytes;
+}
+
+bool FrozenTier::CachedReads::read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept {
+  while (bytes > 0) {
+    const char* page = find(file, offset / kPageBytes);
+    if (page == nullptr) return false;
+    const size_t begin = offset % kPageBytes;
+    const size_t piece = std::min(bytes, kPageBytes - begin);
+    std::memcpy(out, page + begin, piece);
+    offset += piece;
+    out += piece;
+    bytes -= piece;
+  }
+  return true;
+}
+
+void FrozenTier::CachedReads::end() noexcept {
+  if (reader_ == nullptr) return;
+  for (uint32_t pin = 0; pin < pages_.size(); ++pin) {
+    if (pages_[pin].file != nullptr) reader_->unpin(pin);
+    pages_[pin] = Page();
+  }
+  tier_->give_back(std::exchange(reader_, nullptr));
 }
 
 size_t FrozenTier::ask(std::span<const PageReader::Range> ranges) noexcept {
@@ -316,9 +358,12 @@ void FrozenTier::remove_closed() {
   }
 }
 
+bool FrozenTier::may_evict() const {
+  return failed_at_.load(std::memory_order_relaxed) != now() && files_.load(std::memory_order_relaxed) < kTierFilesMax;
+}
+
 uint64_t FrozenTier::excess_bytes() const {
-  if (failed_at_.load(std::memory_order_relaxed) == now()) return 0;
-  if (files_.load(std::memory_order_relaxed) >= kTierFilesMax) return 0;
+  if (!may_evict()) return 0;
   const uint64_t kept = options_.memory_bytes + claimed_bytes_.load(std::memory_order_relaxed);
   return resident_bytes() > kept ? resident_bytes() - kept : 0;
 }
@@ -328,8 +373,8 @@ void FrozenTier::note_failure() {
   failed_at_.store(now(), std::memory_order_relaxed);
 }
 
-std::atomic<uint32_t>* FrozenTier::new_marks(uint32_t columns) {
-  std::atomic<uint32_t>* marks = nullptr;
+VectorMark* FrozenTier::new_marks(uint32_t columns) {
+  VectorMark* marks = nullptr;
   {
     MutexLock lock(&mutex_);
     auto& free = free_marks_[columns];
@@ -337,25 +382,37 @@ std::atomic<uint32_t>* FrozenTier::new_marks(uint32_t columns) {
       marks = free.back();
       free.pop_back();
     } else if (kMarksMax - used_marks_ >= columns) {
-      marks = now_ + used_marks_;
+      marks = marks_ + used_marks_;
       used_marks_ += columns;
     }
   }
   if (marks == nullptr) return nullptr;
-  for (uint32_t i = 0; i < columns; ++i) marks[i].store(now(), std::memory_order_relaxed);
+  for (uint32_t i = 0; i < columns; ++i) {
+    marks[i].window.store(now(), std::memory_order_relaxed);
+    marks[i].cost.store(kNewCost, std::memory_order_relaxed);
+  }
   return marks;
 }
 
-void FrozenTier::free_marks(std::atomic<uint32_t>* marks, uint32_t columns) {
+void FrozenTier::free_marks(VectorMark* marks, uint32_t columns) {
   if (marks == nullptr) return;
   MutexLock lock(&mutex_);
   free_marks_[columns].push_back(marks);
 }
 
-void FrozenTier::add_tiered(uint64_t vectors, uint64_t bytes, bool is_evicted) {
+bool FrozenTier::keeps_copies() const { return files_.load(std::memory_order_relaxed) < kTierFilesMax / 2; }
+
+void FrozenTier::note_promotion(uint64_t vectors, uint64_t bytes) {
+  promoted_vectors_.fetch_add(vectors, std::memory_order_relaxed);
+  promoted_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void FrozenTier::add_tiered(uint64_t vectors, uint64_t bytes) {
   tiered_vectors_.fetch_add(vectors, std::memory_order_relaxed);
   tiered_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  if (!is_evicted) return;
+}
+
+void FrozenTier::note_evicted(uint64_t vectors, uint64_t bytes) {
   evicted_vectors_.fetch_add(vectors, std::memory_order_relaxed);
   evicted_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
@@ -368,10 +425,20 @@ void FrozenTier::remove_tiered(uint64_t vectors, uint64_t bytes) {
 FrozenTier::Counts FrozenTier::counts() const {
   const auto get = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
   MutexLock lock(&mutex_);
-  return {get(files_),           get(file_bytes_),   found_.size() + closed_.size(),
-          get(tiered_vectors_),  get(tiered_bytes_), get(evicted_vectors_),
-          get(evicted_bytes_),   get(evictions_),    get(repaired_chunks_),
-          get(failed_evictions_)};
+  return {get(files_),
+          get(file_bytes_),
+          found_.size() + closed_.size(),
+          get(tiered_vectors_),
+          get(tiered_bytes_),
+          get(evicted_vectors_),
+          get(evicted_bytes_),
+          get(evictions_),
+          get(repaired_chunks_),
+          get(failed_evictions_),
+          get(promoted_vectors_),
+          get(promoted_bytes_),
+          get(failed_promotions_),
+          get(unwritten_bytes_)};
 }
 
 }  // namespace scyper::storage

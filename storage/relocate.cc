@@ -74,11 +74,12 @@ bool decode_cells(TablePartition* partition, const FrozenSlot& slot, uint32_t po
   const FrozenStore* store = partition->table->frozen_store();
   const FrozenChunk image(slot.image, &store->dictionaries);
   const uint32_t now = slot.marks == nullptr ? 0 : store->tier->now();
+  const uint32_t cost = slot.marks == nullptr ? 0 : sampled_cost();
   decode_numbers(image, *partition->plan, position, chunk, offset);
   uint32_t number = 0;
   for (const ColumnPlan& column : partition->plan->columns) {
     const ColumnAccess& access = column.access;
-    if (slot.marks != nullptr) mark_use(slot.marks, now, number);
+    if (slot.marks != nullptr) mark_use(slot.marks, now, number, cost);
     const FrozenVector vector = image.column(number++);
     char* cell = cell_of(access, chunk, offset);
     const bool has_payload = may_have_payload(access.kind);

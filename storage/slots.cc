@@ -63,6 +63,7 @@ void retire_image(const TablePartition* partition, FrozenSlot* slot) noexcept {
   slot->image = nullptr;
   if (slot->tiered != nullptr) forget_tiered(store, *slot);
   slot->tiered.reset();
+  slot->copies.reset();
   if (store->tier != nullptr) store->tier->free_marks(slot->marks, header.columns);
   slot->marks = nullptr;
 }
@@ -209,7 +210,7 @@ bool append_frozen(TablePartition* partition, const char* image, InvalidRanges i
   if (slot.tiered != nullptr) {
     const auto [vectors, bytes] = count_tiered(*slot.tiered);
     store->tiered_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    store->tier->add_tiered(vectors, bytes, false);
+    store->tier->add_tiered(vectors, bytes);
   }
   ++partition->chunk_count;
   partition->tuple_limit = (chunk + 1) << kChunkShift;
@@ -218,7 +219,7 @@ bool append_frozen(TablePartition* partition, const char* image, InvalidRanges i
 }
 
 void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
-                   std::shared_ptr<const TieredColumns> tiered) noexcept {
+                   std::shared_ptr<const TieredColumns> tiered, std::shared_ptr<const TieredColumns> copies) noexcept {
   FrozenSlot& slot = partition->frozen[chunk];
   FrozenStore* store = store_of(partition);
   CHECK(slot.state == ChunkState::kFrozen);
@@ -228,6 +229,8 @@ void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
   store->change_resident(int64_t{after} - int64_t{before});
   if (slot.tiered != nullptr) forget_tiered(store, slot);
   slot.tiered = std::move(tiered);
+  slot.copies = std::move(copies);
+  if (slot.tiered == nullptr) return;
   const auto [vectors, bytes] = count_tiered(*slot.tiered);
   store->tiered_bytes.fetch_add(bytes, std::memory_order_relaxed);
   store->tier->add_tiered(vectors, bytes);

@@ -25,9 +25,10 @@ void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) n
 // no memory.
 bool append_frozen(TablePartition* partition, const char* image, InvalidRanges invalid,
                    std::shared_ptr<const TieredColumns> tiered) noexcept;
-// A frozen chunk gets an image of the same chunk with less data, and where the rest is now (evictor.h).
+// A frozen chunk gets an image of the same chunk with less or more data, and where the rest is now; null: nowhere else
+// (evictor.h).
 void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
-                   std::shared_ptr<const TieredColumns> tiered) noexcept;
+                   std::shared_ptr<const TieredColumns> tiered, std::shared_ptr<const TieredColumns> copies) noexcept;
 // A frozen chunk gets an image of the same chunk that is whole; nothing of it is in the tier any more.
 void put_back_image(TablePartition* partition, uint64_t chunk, const char* image) noexcept;
 // A frozen chunk without tuples gives its image back.

@@ -6,9 +6,11 @@
 
 #include "base/random.h"
 #include "base/test_slice.h"
+#include "row_plan.h"
 #include "storage/compactor.h"
 #include "storage/frozen_slot.h"
 #include "storage/key.h"
+#include "storage/tiered_chunk.h"
 #include "table_test_schema.h"
 
 // Random transactions against a map; both layouts; with and without a budget that runs out. After every transaction the
@@ -384,17 +386,18 @@ class Steps {
       : partition_(table->partition(0)),
         log_(log),
         random_(seed),
-        tiers_(tier != nullptr),
+        tier_(tier),
         compactor_({.is_forced = true, .cools_first = cools, .moved_tuples_max = 5, .reheat_share = 1, .tier = tier}) {
     table->allow_freezing(memory);
     table->frozen_store()->tier = tier;
   }
   // A row is read first, as transactions would.
   void take_some(Tid read) {
+    if (tier_ != nullptr) change_room();
     if (read != kNoTid) note_read(partition_, read);
     if (random_.one_in(4)) ASSERT_TRUE(compactor_.observe({}).ok());
     // the last thing that there is to do is to bring data to the tier
-    const bool takes_all = tiers_ && random_.one_in(8);
+    const bool takes_all = tier_ != nullptr && random_.one_in(8);
     while (takes_all && (compactor_.take_step({&partition_, 1}, log_) || compactor_.freeze_one())) {
     }
     for (uint64_t i = random_.below(4); i > 0; --i) {
@@ -408,10 +411,29 @@ class Steps {
   Compactor& compactor() { return compactor_; }
 
  private:
+  // Windows end, what others have in memory comes and goes, and some chunk is used much: vectors go and come back.
+  void change_room() {
+    if (random_.one_in(4)) tier_->begin_window();
+    if (random_.one_in(16)) {
+      is_crowded_ = !is_crowded_;
+      const auto others = static_cast<int64_t>(tier_->memory_budget_bytes());
+      tier_->add_resident(is_crowded_ ? others : -others);
+    }
+    if (partition_->tuple_limit == 0) return;
+    const FrozenSlot* slot = slot_of(partition_, random_.below(partition_->tuple_limit));
+    if (slot == nullptr || slot->state != ChunkState::kFrozen) return;
+    VectorReader vectors;
+    for (int i = 0; i < 8; ++i) {
+      vectors.open(partition_, *slot);
+      ASSERT_TRUE(vectors.bring(partition_->plan->all_columns)) << vectors.status();
+    }
+  }
+
   TablePartition* partition_;
   ChangeLog* log_;
   Random random_;
-  const bool tiers_;
+  FrozenTier* const tier_;
+  bool is_crowded_ = false;
   Compactor compactor_;
 };
 
@@ -422,7 +444,7 @@ std::unique_ptr<FrozenTier> make_tiny_tier(const std::string& directory) {
   FrozenTierOptions options;
   options.directory = directory;
   options.cache_bytes = 16 * FrozenTier::kPageBytes;
-  options.memory_bytes = 0;
+  options.memory_bytes = size_t{1} << 20;  // more than there ever is
   auto tier = FrozenTier::create(options);
   EXPECT_TRUE(tier.ok() || sqlstate_of(tier.status()) == "0A000") << tier.status();
   return tier.ok() ? *std::move(tier) : nullptr;
@@ -480,6 +502,8 @@ TEST_P(CompactedModelTest, AgreesWithAMapAndATableThatIsHot) {
   if (tier == nullptr) return;
   EXPECT_GT(tier->counts().evicted_vectors, 50u);
   EXPECT_GT(tier->cache()->statistics().pages_read, 50u);
+  EXPECT_GT(tier->counts().promoted_vectors, 20u);
+  EXPECT_GT(tier->counts().unwritten_bytes, 0u);
   tier.reset();
   EXPECT_EQ(rmdir(directory.c_str()), 0);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -64,10 +65,18 @@ void VectorReader::open(const TablePartition* partition, const FrozenSlot& slot)
   marks_ = slot.marks;
   tiered_ = slot.tiered.get();
   status_ = Status();
+  counted_ = 0;
   if (tiered_ == nullptr || tiered_->id == id_) return;
   id_ = tiered_->id;
   brought_.resize(std::max(brought_.size(), tiered_->places.size()));
   for (Brought& brought : brought_) brought.is_there = false;
+}
+
+// Once, until another chunk is opened.
+uint32_t VectorReader::cost_of_bringing(uint32_t column) noexcept {
+  const uint64_t bit = uint64_t{1} << column % 64;
+  if ((std::exchange(counted_, counted_ | bit) & bit) != 0) return 0;
+  return read_cost(chunk_.header_of(column).bytes);
 }
 
 bool VectorReader::bring(std::span<const uint32_t> columns) noexcept {
@@ -75,7 +84,7 @@ bool VectorReader::bring(std::span<const uint32_t> columns) noexcept {
   if (tiered_ != nullptr) ask(columns);
   const uint32_t now = tier_->now();
   for (const uint32_t column : columns) {
-    if (marks_ != nullptr) mark_use(marks_, now, column);
+    if (marks_ != nullptr) mark_use(marks_, now, column, cost_of_bringing(column));
     if (chunk_.has_data(column) || brought_[column].is_there) continue;
     status_.Update(read(column));
     if (!status_.ok()) return false;
@@ -148,11 +157,37 @@ bool VectorReader::can_skip(uint32_t column, const FrozenPredicate& predicate) n
   return bring(column) && this->column(column).can_skip(predicate);
 }
 
+// Reads for the values of one row.
+class RowReads {
+ public:
+  RowReads(FrozenTier* tier, const FrozenSlot& slot, const FrozenChunk& chunk, uint32_t offset,
+           std::span<const uint32_t> columns)
+      : tier_(tier), slot_(slot), chunk_(chunk), offset_(offset), columns_(columns), cached_(tier) {}
+
+  Status read(const TierFile& file, uint64_t offset, uint64_t bytes, char* out) noexcept {
+    if (cached_.read(file, offset, bytes, out)) return Status();
+    cached_.end();
+    if (!std::exchange(has_asked_, true)) ask();
+    return tier_->read(file, offset, bytes, out);
+  }
+
+ private:
+  void ask() noexcept;
+
+  FrozenTier* const tier_;
+  const FrozenSlot& slot_;
+  const FrozenChunk& chunk_;
+  const uint32_t offset_;
+  const std::span<const uint32_t> columns_;
+  FrozenTier::CachedReads cached_;
+  bool has_asked_ = false;
+};
+
 // Brings what one value of a vector needs to where it would be in the vector's whole image; the rest of that memory has
 // anything. Of a NULL: only that it is one.
 class ValueFetch {
  public:
-  ValueFetch(FrozenTier* tier, const TierPlace& place, char* image) : tier_(tier), place_(place), image_(image) {}
+  ValueFetch(RowReads* reads, const TierPlace& place, char* image) : reads_(reads), place_(place), image_(image) {}
 
   // The pages that it will read, as far as the head tells.
   static void add_pages(const FrozenHeader& header, const TierPlace& place, uint32_t position, PageRanges* ranges) {
@@ -225,30 +260,29 @@ class ValueFetch {
 
   Status read(uint64_t at, uint64_t bytes) {
     if (at + bytes > place_.bytes) return damaged_vector(place_);
-    return tier_->read(*place_.file, place_.offset + at, bytes, image_ + at);
+    return reads_->read(*place_.file, place_.offset + at, bytes, image_ + at);
   }
 
-  FrozenTier* const tier_;
+  RowReads* const reads_;
   const TierPlace& place_;
   char* const image_;
 };
 
-namespace {
-
-// Has all pages read at once that open_tiered_tuple() will read one after the other.
-void ask_for_tuple(FrozenTier* tier, const FrozenSlot& slot, const FrozenChunk& chunk, uint32_t offset,
-                   std::span<const uint32_t> columns) noexcept {
+// Has all pages read at once that would be read one after the other.
+void RowReads::ask() noexcept {
   PageRanges ranges;
-  for (const uint32_t column : columns) {
-    if (chunk.has_data(column)) continue;
-    ValueFetch::add_pages(chunk.head(column).header(), slot.tiered->places[column], offset, &ranges);
+  for (const uint32_t column : columns_) {
+    if (chunk_.has_data(column)) continue;
+    ValueFetch::add_pages(chunk_.header_of(column), slot_.tiered->places[column], offset_, &ranges);
   }
-  for (const uint32_t column : columns) {
-    if (chunk.has_data(column)) continue;
-    ValueFetch::add_likely_pages(chunk.head(column).header(), slot.tiered->places[column], &ranges);
+  for (const uint32_t column : columns_) {
+    if (chunk_.has_data(column)) continue;
+    ValueFetch::add_likely_pages(chunk_.header_of(column), slot_.tiered->places[column], &ranges);
   }
-  if (!ranges.get().empty()) tier->ask(ranges.get());
+  if (!ranges.get().empty()) tier_->ask(ranges.get());
 }
+
+namespace {
 
 // Texts that the cell finds in `image` are copied.
 void keep_text(CellKind kind, const char* image, size_t bytes, uint32_t column, TupleTexts* texts, char* cell) {
@@ -267,11 +301,12 @@ Status open_tiered_tuple(const TablePartition* partition, Tid tid, std::span<con
   const FrozenChunk chunk(slot.image, &store->dictionaries);
   const uint32_t offset = offset_of(tid);
   const uint32_t now = store->tier->now();
+  const uint32_t cost = sampled_cost();
   window[partition->plan->live_offset + place] = slot.invalid.contains(offset) ? 0 : 1;
   texts->begin(partition->plan->columns.size());
-  ask_for_tuple(store->tier, slot, chunk, offset, columns);
+  RowReads reads(store->tier, slot, chunk, offset, columns);
   for (const uint32_t column : columns) {
-    if (slot.marks != nullptr) mark_use(slot.marks, now, column);
+    if (slot.marks != nullptr) mark_use(slot.marks, now, column, cost);
     const ColumnAccess& access = partition->plan->columns[column].access;
     if (chunk.has_data(column)) {
       gather_column(chunk.column(column), access, {&offset, 1}, offset - place, window);
@@ -282,7 +317,7 @@ Status open_tiered_tuple(const TablePartition* partition, Tid tid, std::span<con
     if (scratch == nullptr) return sql_error("53200", "out of memory");
     const RelationDictionary* dictionary = store->dictionaries.column(column);
     bool is_null = false;
-    ValueFetch fetch(store->tier, where, scratch);
+    ValueFetch fetch(&reads, where, scratch);
     SCYPER_RETURN_IF_ERROR(fetch.fetch(chunk.head(column), dictionary, offset, &is_null));
     if (is_null) {
       window[access.null_offset + uint64_t{place} * access.null_stride] = 1;

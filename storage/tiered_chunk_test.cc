@@ -13,52 +13,17 @@
 
 #include "base/failpoint.h"
 #include "base/test_seed.h"
-#include "compactor_fixture.h"
 #include "evictor.h"
 #include "storage/child_process.h"
-#include "storage/frozen_tier.h"
 #include "storage/hot_views.h"
 #include "storage/partition_digest.h"
+#include "tiered_fixture.h"
 #include "tuple_place.h"
 
 namespace scyper::storage {
 namespace {
 
-class TieredChunkTest : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "tier_XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    options_.directory = name;
-    options_.cache_bytes = 16 * FrozenTier::kPageBytes;
-    options_.memory_bytes = 0;
-    if (!start()) GTEST_SKIP() << "no io_uring";
-  }
-  void TearDown() override {
-    disarm_failpoints();
-    fixture_.reset();
-    tier_.reset();
-    EXPECT_EQ(rmdir(options_.directory.c_str()), 0) << options_.directory << " has files";
-  }
-
-  bool start() {
-    fixture_.reset();
-    tier_.reset();
-    auto made = FrozenTier::create(options_);
-    if (sqlstate_of(made.status()) == "0A000") return false;  // containers often forbid io_uring
-    EXPECT_TRUE(made.ok()) << made.status();
-    tier_ = *std::move(made);
-    Compactor::Options compactor = forced();
-    compactor.tier = tier_.get();
-    fixture_ = std::make_unique<Fixture>(1, Layout::kColumn, compactor);
-    return true;
-  }
-  std::vector<std::string> files() { return *make_real_disk()->list(options_.directory); }
-
-  FrozenTierOptions options_;
-  std::unique_ptr<FrozenTier> tier_;
-  std::unique_ptr<Fixture> fixture_;
-};
+using TieredChunkTest = TieredFixture;
 
 // A table of vectors of all kinds, and one that stays hot.
 TableSchema many_forms() {

@@ -63,6 +63,19 @@ class PageReader::Way {
     return true;
   }
 
+  const char* find(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
+    unpin(pin);
+    if (page >= file.pages()) return nullptr;
+    const uint64_t id = page_id(file.number(), page);
+    const uint32_t frame = find_and_pin(id, pin);
+    if (frame == kNoFrame) return nullptr;
+    if (id != last_ + 1 && id != last_) forget_way();
+    note_hit();
+    last_ = id;
+    cache_->note_use(frame);
+    return cache_->page_at(frame);
+  }
+
   // pages: from this one on that the reader is known to want.
   StatusOr<const char*> pin(const TierFile& file, uint64_t page, uint32_t pin, uint64_t pages = 1) noexcept {
     unpin(pin);
@@ -72,8 +85,7 @@ class PageReader::Way {
     const bool is_hit = frame != kNoFrame;
     const bool is_next = id == last_ + 1;
     if (!is_next && id != last_) forget_way();
-    ++uses.pages;
-    if (is_hit) reader().hits.store(reader().hits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    is_hit ? note_hit() : static_cast<void>(++uses.pages);
     // before the wait for a page that was asked for, so that the disk has enough to do meanwhile
     if (is_next && id >= trigger_ && (is_hit || id < ahead_end_)) go_ahead(file, id);
     if (!is_hit) {
@@ -125,6 +137,11 @@ class PageReader::Way {
     if (cache_->has_name(frame, id)) return frame;
     reader().pins[pin].store(0, std::memory_order_release);
     return kNoFrame;
+  }
+
+  void note_hit() noexcept {
+    ++uses.pages;
+    reader().hits.store(reader().hits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   void forget_way() noexcept {
@@ -276,6 +293,9 @@ StatusOr<std::unique_ptr<PageReader>> PageReader::create(PageCache* cache) {
 
 StatusOr<const char*> PageReader::pin(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
   return way_->pin(file, page, pin);
+}
+const char* PageReader::find(const TierFile& file, uint64_t page, uint32_t pin) noexcept {
+  return way_->find(file, page, pin);
 }
 void PageReader::unpin(uint32_t pin) noexcept { way_->unpin(pin); }
 size_t PageReader::ask(std::span<const Range> ranges) noexcept { return way_->ask(ranges); }

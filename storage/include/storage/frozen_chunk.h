@@ -98,6 +98,8 @@ inline const char* publish_image(const FrozenImage& image, FrozenMemory* memory)
 uint32_t head_bytes(const FrozenHeader& head);
 // The image of the same chunk without the data of these columns.
 std::string without_data(const FrozenChunk& chunk, const std::vector<bool>& columns);
+// The same with the data of some columns: their vectors' images, of others nothing.
+std::string with_data(const FrozenChunk& chunk, const std::vector<std::string>& data);
 
 // Gives back what the dictionaries hold for it; of a published one: before its memory is retired.
 void release_image(const char* image, const RelationDictionaries& dictionaries);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -81,8 +82,10 @@ struct FrozenSlot {
   InvalidRanges invalid;        // frozen: positions without a tuple
   // Frozen: where the data is that is not in the image; null: all is there.
   std::shared_ptr<const TieredColumns> tiered;
-  std::atomic<uint32_t>* marks = nullptr;  // FrozenTier::new_marks()
-  std::unique_ptr<char[]> live_before;     // cooling and cold: the live bytes when it became so
+  // Frozen: places of vectors whose data is in the image, too; null: there are none.
+  std::shared_ptr<const TieredColumns> copies;
+  VectorMark* marks = nullptr;          // FrozenTier::new_marks()
+  std::unique_ptr<char[]> live_before;  // cooling and cold: the live bytes when it became so
   std::unique_ptr<CoolingChunk> cooling;
   // Committed changes before it was hot no more, since the marks were taken; those after it, which only take tuples
   // out, are in TablePartition::changed.
@@ -154,9 +157,19 @@ inline FrozenSlot* slot_of(const TablePartition* partition, Tid tid) noexcept {
   return slot->state == ChunkState::kHot ? nullptr : slot;
 }
 
-// Of a column of a chunk that has marks. Fork: the child may call it.
-inline void mark_use(std::atomic<uint32_t>* marks, uint32_t now, uint32_t column) noexcept {
-  if (marks[column].load(std::memory_order_relaxed) != now) marks[column].store(now, std::memory_order_relaxed);
+// Of a column of a chunk that has marks. cost: VectorMark's. Fork: the child may call it.
+inline void mark_use(VectorMark* marks, uint32_t now, uint32_t column, uint32_t cost) noexcept {
+  VectorMark& mark = marks[column];
+  if (cost == 0 && mark.window.load(std::memory_order_relaxed) == now) return;
+  mark.cost.store(std::min(mark.cost_at(now), UINT32_MAX / 2) + cost, std::memory_order_relaxed);
+  mark.window.store(now, std::memory_order_relaxed);
+}
+// What a read of a single tuple adds to the cost of each of its columns: of few tuples, as much as all of them should.
+inline uint32_t sampled_cost() noexcept {
+  constexpr uint32_t kSampleShift = 4;
+  thread_local constinit uint32_t state = 1;
+  state = state * 1664525 + 1013904223;
+  return state >> (32 - kSampleShift) == 0 ? 1u << kSampleShift : 0;
 }
 
 // Memory of the size and layout of one chunk at a time (of any table), into which tuples of frozen chunks are decoded;

@@ -33,18 +33,34 @@ struct TierPlace {
   uint32_t values_at = 0;  // of the header there; the one in memory has its values elsewhere
 };
 
+// How much a vector of a frozen chunk is used. In memory that children write, too; updates may get lost.
+struct VectorMark {
+  std::atomic<uint32_t> window{0};  // FrozenTier::now() at its last use
+  // What its uses cost where its data is in the tier, in reads of single values; halved with each window that ends. As
+  // it was in `window`.
+  std::atomic<uint32_t> cost{0};
+
+  uint32_t cost_at(uint32_t now) const noexcept {
+    const uint32_t windows = now - window.load(std::memory_order_relaxed);
+    return windows < 32 ? cost.load(std::memory_order_relaxed) >> windows : 0;
+  }
+};
+
+// Of reading a vector whole (VectorMark::cost).
+constexpr uint32_t read_cost(uint32_t bytes) { return 1 + bytes / 4096; }
+
 // Of one frozen chunk. Never changes.
 struct TieredColumns {
   uint64_t id = 0;                // no other has it
   std::vector<TierPlace> places;  // by column
+  uint32_t made = 0;              // of copies: FrozenTier::now() when the last of them came to memory
 };
 
 // The files of a node's frozen vectors, the cache that they are read through, and how much stays in memory.
 // Files are immutable and written whole, one per eviction (storage/evictor.h), and known by their stamps. One is
 // removed when no slot refers to it and no archive names it; children that read it are served until they are gone
 // (PageCache::retire()). What the directory has at the start can be opened again; what nobody has opened, and no
-// archive names, goes with the first remove_unused(). Marks: per vector of a frozen chunk the window (now()) in which
-// it was used last, in memory that children write, too. Owner: query::Database; outlives its tables. Threads: any.
+// archive names, goes with the first remove_unused(). Owner: query::Database; outlives its tables. Threads: any.
 // Fork: the child reads, and marks; nothing else.
 class FrozenTier {
  public:
@@ -61,6 +77,33 @@ class FrozenTier {
   // Before several of these: has what is missing read at once (PageReader::ask()).
   size_t ask(std::span<const PageReader::Range> ranges) noexcept;
   PageCache* cache() { return cache_.get(); }
+
+  // Reads of what the cache has, one after the other: of the values of a row, which share pages. Holds one of the
+  // tier's readers and some pages, so nothing else is read meanwhile. Owner: one thread.
+  class CachedReads {
+   public:
+    explicit CachedReads(FrozenTier* tier) : tier_(tier) {}
+    ~CachedReads() { end(); }
+    CachedReads(const CachedReads&) = delete;
+    CachedReads& operator=(const CachedReads&) = delete;
+
+    // Copies a piece of a file; false: the cache has not all of it.
+    bool read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept;
+    // Until the next read.
+    void end() noexcept;
+
+   private:
+    const char* find(const TierFile& file, uint64_t page) noexcept;
+
+    struct Page {
+      const TierFile* file = nullptr;
+      uint64_t number = 0;
+      const char* bytes = nullptr;
+    };
+    FrozenTier* const tier_;
+    PageReader* reader_ = nullptr;
+    std::array<Page, PageReader::kPins> pages_;  // by pin
+  };
 
   // What read() has found damaged lately, here and in children: pages [first, last] of a file.
   struct DamagedPage {
@@ -97,10 +140,13 @@ class FrozenTier {
 
   uint64_t new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
 
+  // Vectors in memory may keep their places in files, so that their eviction writes nothing: there are few files.
+  bool keeps_copies() const;
   // Images that are in memory; by how much they exceed the budget, less what is on its way to the tier. 0 until the
   // next window when an eviction has failed, and while there are as many files as there may be.
   void add_resident(int64_t bytes) { resident_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   uint64_t excess_bytes() const;
+  bool may_evict() const;
   uint64_t resident_bytes() const { return static_cast<uint64_t>(resident_bytes_.load(std::memory_order_relaxed)); }
   void claim(uint64_t bytes) { claimed_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void unclaim(uint64_t bytes) { claimed_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
@@ -111,8 +157,8 @@ class FrozenTier {
   uint32_t now() const { return now_->load(std::memory_order_relaxed); }
   void begin_window() { now_->fetch_add(1, std::memory_order_relaxed); }
   // Null: there is no room for more; then nothing is known of the chunk's use.
-  std::atomic<uint32_t>* new_marks(uint32_t columns);
-  void free_marks(std::atomic<uint32_t>* marks, uint32_t columns);
+  VectorMark* new_marks(uint32_t columns);
+  void free_marks(VectorMark* marks, uint32_t columns);
 
   struct Counts {
     uint64_t files = 0;
@@ -125,11 +171,19 @@ class FrozenTier {
     uint64_t evictions = 0;  // files written
     uint64_t repaired_chunks = 0;
     uint64_t failed_evictions = 0;  // that the disk did not take, or for which there was no memory
+    uint64_t promoted_vectors = 0;  // since the start, back in memory (storage/promoter.h)
+    uint64_t promoted_bytes = 0;
+    uint64_t failed_promotions = 0;  // vectors that could not be read, or for which there was no memory
+    uint64_t unwritten_bytes = 0;    // of evicted ones, what was in a file already
   };
   Counts counts() const;
   void note_eviction() { evictions_.fetch_add(1, std::memory_order_relaxed); }
+  void note_promotion(uint64_t vectors, uint64_t bytes);
+  void note_failed_promotions(uint64_t vectors) { failed_promotions_.fetch_add(vectors, std::memory_order_relaxed); }
+  void note_unwritten(uint64_t bytes) { unwritten_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   // Of vectors whose data comes into the tier, and leaves it.
-  void add_tiered(uint64_t vectors, uint64_t bytes, bool is_evicted = true);
+  void add_tiered(uint64_t vectors, uint64_t bytes);
+  void note_evicted(uint64_t vectors, uint64_t bytes);
   void remove_tiered(uint64_t vectors, uint64_t bytes);
 
  private:
@@ -168,6 +222,7 @@ class FrozenTier {
   std::atomic<uint64_t> next_id_{1};
   std::atomic<uint64_t> tiered_vectors_{0}, tiered_bytes_{0}, evicted_vectors_{0}, evicted_bytes_{0};
   std::atomic<uint64_t> evictions_{0}, failed_evictions_{0}, repaired_chunks_{0}, files_{0}, file_bytes_{0};
+  std::atomic<uint64_t> promoted_vectors_{0}, promoted_bytes_{0}, failed_promotions_{0}, unwritten_bytes_{0};
 
   mutable Mutex mutex_;
   uint64_t stamp_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -176,8 +231,9 @@ class FrozenTier {
   std::set<uint64_t> found_ ABSL_GUARDED_BY(mutex_);                                // at the start, not opened since
   std::set<uint64_t> closed_ ABSL_GUARDED_BY(mutex_);                               // on the disk, were open
   std::map<uint64_t, std::set<uint64_t>> archived_ ABSL_GUARDED_BY(mutex_);         // stamps by archives' LSNs
-  size_t used_marks_ ABSL_GUARDED_BY(mutex_) = 2 + 3 * kDamageMax;
-  std::map<uint32_t, std::vector<std::atomic<uint32_t>*>> free_marks_ ABSL_GUARDED_BY(mutex_);  // by columns
+  VectorMark* marks_ = nullptr;
+  size_t used_marks_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint32_t, std::vector<VectorMark*>> free_marks_ ABSL_GUARDED_BY(mutex_);  // by columns
 };
 
 }  // namespace scyper::storage

@@ -145,6 +145,8 @@ class PageReader {
   // The page's bytes, which stay until the same pin is used again. XX001: the disk cannot give them back (an error, a
   // short read, a checksum that does not match); 53200: all pages of the cache are pinned or under way.
   StatusOr<const char*> pin(const TierFile& file, uint64_t page, uint32_t pin = 0) noexcept;
+  // The same if the cache has the page, else null.
+  const char* find(const TierFile& file, uint64_t page, uint32_t pin = 0) noexcept;
   void unpin(uint32_t pin = 0) noexcept;
   // Copies a piece of the file; uses pin 0. What is missing of it is read at once, as far as pages are read ahead.
   Status read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept;

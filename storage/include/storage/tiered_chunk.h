@@ -52,13 +52,15 @@ class VectorReader {
     uint64_t ahead_bytes = 0;
   };
   Status read(uint32_t column) noexcept;
+  uint32_t cost_of_bringing(uint32_t column) noexcept;
   void ask(std::span<const uint32_t> columns) noexcept;
 
   FrozenChunk chunk_{nullptr, nullptr};
   FrozenTier* tier_ = nullptr;
   const TieredColumns* tiered_ = nullptr;  // until the statement ends
-  std::atomic<uint32_t>* marks_ = nullptr;
-  uint64_t id_ = 0;  // of what was brought
+  VectorMark* marks_ = nullptr;
+  uint64_t counted_ = 0;  // columns, modulo 64, of which the cost has been counted
+  uint64_t id_ = 0;       // of what was brought
   std::vector<Brought> brought_;
   Status status_;
 };

@@ -1,0 +1,211 @@
+// Vectors whose data is in the tier and that are used again come back to memory (docs/tiering.md).
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/failpoint.h"
+#include "evictor.h"
+#include "slots.h"
+
+namespace scyper::storage {
+namespace {
+
+Failpoint before_promotion_read("tier.before_promotion_read");
+
+// In a window at most so much comes back: of the budget, and in bytes (0.1 s of a disk).
+constexpr uint64_t kWindowShare = 16;
+constexpr uint64_t kWindowBytesMax = uint64_t{64} << 20;
+// The uses of a vector that comes back cost so much more than reading it once. And so much more per byte than those of
+// the vectors that go in its place.
+constexpr uint32_t kPromotionGain = 4;
+constexpr uint32_t kReplacementGain = 2;
+// What has come back is not replaced for so many windows.
+constexpr uint32_t kStayWindows = 8;
+// Frozen memory is left to those who freeze and evict: one part in so many.
+constexpr uint64_t kFrozenShareLeft = 8;
+
+// Whoever would go first last.
+void sort_by_rank(std::vector<EvictionCandidate>* candidates, uint32_t now) {
+  std::sort(candidates->begin(), candidates->end(), [now](const EvictionCandidate& a, const EvictionCandidate& b) {
+    return std::tuple(eviction_rank(a, now), a.partition, a.chunk, a.column) <
+           std::tuple(eviction_rank(b, now), b.partition, b.chunk, b.column);
+  });
+}
+
+bool has_just_come(const EvictionCandidate& candidate, uint32_t now) {
+  const FrozenSlot& slot = candidate.partition->frozen[candidate.chunk];
+  return slot.copies != nullptr && now - slot.copies->made < kStayWindows;
+}
+
+// The image is the one that the head belongs to.
+bool fits_head(const FrozenHeader& head, const TierPlace& place, const std::string& image) {
+  FrozenHeader header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  if (header.values_at != place.values_at) return false;
+  header.values_at = head.values_at;
+  if (std::memcmp(&header, &head, sizeof(header)) != 0) return false;
+  if (head.has_shared_text == 0) return true;
+  const uint64_t bytes = uint64_t{head.values} * sizeof(uint32_t);
+  return place.values_at + bytes <= image.size() &&
+         std::memcmp(image.data() + place.values_at, reinterpret_cast<const char*>(&head) + head.values_at, bytes) == 0;
+}
+
+}  // namespace
+
+// Once per window and owner; false: not now.
+bool Evictor::begin_window(const TablePartition* first, uint64_t* bytes_left) {
+  const uint32_t now = tier_->now();
+  const uint64_t bytes_max = std::min<uint64_t>(tier_->memory_budget_bytes() / kWindowShare, kWindowBytesMax);
+  MutexLock lock(&mutex_);
+  if (std::exchange(promoted_at_[first], now) == now) return false;
+  if (std::exchange(promotion_window_, now) != now) bytes_in_window_ = 0;
+  *bytes_left = bytes_max - std::min(bytes_max, bytes_in_window_);
+  return *bytes_left > 0;
+}
+
+bool Evictor::claim_promotion(std::span<TablePartition* const> partitions) {
+  uint64_t bytes_left = 0;
+  if (partitions.empty() || !begin_window(partitions[0], &bytes_left)) return false;
+  std::vector<EvictionCandidate> used = find_used(partitions);
+  if (used.empty()) return false;
+  sort_by_rank(&used, tier_->now());
+  Job job;
+  job.is_promotion = true;
+  const uint64_t room = take_what_fits(used, bytes_left, &job);
+  std::vector<EvictionCandidate> replaced;
+  uint64_t bytes = job.bytes;
+  if (job.pieces.empty()) replaced = find_replaced(partitions, used, room, bytes_left);
+  for (const EvictionCandidate& candidate : replaced) bytes += candidate.bytes;
+  if (bytes == 0) return false;
+  {
+    MutexLock lock(&mutex_);
+    bytes_in_window_ += bytes;
+  }
+  // what has no room comes in the next window, if it is still used then
+  replaced.empty() ? start(std::move(job)) : start_eviction(replaced);
+  return true;
+}
+
+std::vector<EvictionCandidate> Evictor::find_used(std::span<TablePartition* const> partitions) const {
+  const uint32_t now = tier_->now();
+  std::vector<EvictionCandidate> used;
+  for (const TablePartition* partition : partitions) {
+    if (partition->table->frozen_store() == nullptr || partition->frozen == nullptr || is_in_work(partition)) continue;
+    for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+      const FrozenSlot& slot = partition->frozen[chunk];
+      if (slot.state != ChunkState::kFrozen || slot.tiered == nullptr || slot.marks == nullptr) continue;
+      for (uint32_t column = 0; column < slot.tiered->places.size(); ++column) {
+        const TierPlace& place = slot.tiered->places[column];
+        if (place.file == nullptr) continue;
+        const uint32_t cost = slot.marks[column].cost_at(now);
+        if (cost < kPromotionGain * read_cost(place.bytes)) continue;
+        const FrozenHeader& head = FrozenChunk(slot.image, nullptr).header_of(column);
+        used.push_back(candidate_of(partition, chunk, column, place.bytes - head_bytes(head), now));
+      }
+    }
+  }
+  return used;
+}
+
+// In memory that the budget has left, and frozen memory. What the budget has left then.
+uint64_t Evictor::take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, Job* job) const {
+  const FrozenMemory* memory = used[0].partition->table->frozen_store()->memory;
+  const uint64_t granted = memory->budget_bytes() - memory->budget_bytes() / kFrozenShareLeft;
+  const uint64_t frozen = memory->usage().used_bytes;
+  uint64_t resident = tier_->resident_bytes();
+  {
+    MutexLock lock(&mutex_);
+    resident += promoting_bytes_;
+  }
+  const uint64_t budget = tier_->memory_budget_bytes();
+  const uint64_t room = budget - std::min(budget, resident);
+  uint64_t images = 0;  // the new ones
+  for (const EvictionCandidate& candidate : used) {
+    if (job->bytes + candidate.bytes > room) continue;
+    if (job->count > 0 && job->bytes + candidate.bytes > bytes_max) break;
+    const FrozenSlot& slot = candidate.partition->frozen[candidate.chunk];
+    images += candidate.bytes + FrozenChunk(slot.image, nullptr).header().bytes;  // at most
+    if (frozen + images > granted) break;
+    add_piece(job, candidate);
+    ++job->count;
+  }
+  return room - job->bytes;
+}
+
+// Vectors in memory that are to go so that some of those that are used have room. As many as pay, to half of the
+// window's bytes: so evictions are few.
+std::vector<EvictionCandidate> Evictor::find_replaced(std::span<TablePartition* const> partitions,
+                                                      std::span<const EvictionCandidate> used, uint64_t room,
+                                                      uint64_t bytes_max) {
+  std::vector<EvictionCandidate> replaced;
+  if (used.empty() || bytes_max == 0 || !tier_->may_evict()) return replaced;
+  const uint32_t now = tier_->now();
+  uint64_t resident = 0;
+  std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
+  std::erase_if(candidates, [now](const EvictionCandidate& one) { return has_just_come(one, now); });
+  sort_by_rank(&candidates, now);
+  const auto is_better = [&](EvictionCandidate one) {
+    one.cost /= kReplacementGain;
+    return !candidates.empty() && eviction_rank(one, now) < eviction_rank(candidates.back(), now);
+  };
+  uint64_t wanted = 0, freed = room;
+  size_t count = 0;  // that give some of them the whole room
+  for (const EvictionCandidate& next : used) {
+    if (wanted > 0 && wanted + next.bytes > bytes_max) break;
+    wanted += next.bytes;
+    while (freed < std::max(wanted, bytes_max / 2) && is_better(next)) {
+      freed += candidates.back().bytes;
+      replaced.push_back(candidates.back());
+      candidates.pop_back();
+    }
+    if (freed < wanted) break;
+    count = replaced.size();
+  }
+  replaced.resize(count);
+  return replaced;
+}
+
+void Evictor::bring(Job* job) {
+  for (Piece& piece : job->pieces) bring(&piece, job->memory);
+}
+
+// Columns that cannot be read stay where they are.
+void Evictor::bring(Piece* piece, FrozenMemory* memory) {
+  const FrozenChunk chunk(piece->image, nullptr);
+  auto places = std::make_shared<TieredColumns>(*piece->before);
+  auto copies =
+      piece->copies == nullptr ? std::make_shared<TieredColumns>() : std::make_shared<TieredColumns>(*piece->copies);
+  places->id = tier_->new_id();
+  copies->places.resize(piece->columns.size());
+  copies->made = tier_->now();
+  std::vector<std::string> data(piece->columns.size());
+  for (uint32_t column = 0; column < piece->columns.size(); ++column) {
+    if (!piece->columns[column]) continue;
+    const TierPlace& place = piece->before->places[column];
+    data[column].resize(place.bytes);
+    Status status = tier_->read(*place.file, place.offset, place.bytes, data[column].data());
+    if (before_promotion_read.fires()) status = sql_error("XX001", "failpoint tier.before_promotion_read");
+    if (!status.ok() || !fits_head(chunk.header_of(column), place, data[column])) {
+      data[column].clear();
+      piece->columns[column] = false;
+      tier_->note_failed_promotions(1);
+      continue;
+    }
+    copies->places[column] = std::exchange(places->places[column], TierPlace());
+  }
+  const auto brought = std::count(piece->columns.begin(), piece->columns.end(), true);
+  if (brought == 0) return;
+  const std::string image = with_data(chunk, data);
+  piece->next = publish_image(image, memory);
+  piece->next_bytes = static_cast<uint32_t>(image.size());
+  if (piece->next == nullptr) tier_->note_failed_promotions(static_cast<uint64_t>(brought));
+  const bool is_whole = std::all_of(places->places.begin(), places->places.end(),
+                                    [](const TierPlace& place) { return place.file == nullptr; });
+  piece->places = is_whole ? nullptr : std::move(places);
+  if (!tier_->keeps_copies()) std::fill(copies->places.begin(), copies->places.end(), TierPlace());
+  piece->copies = std::move(copies);
+}
+
+}  // namespace scyper::storage

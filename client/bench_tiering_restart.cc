@@ -26,6 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kEvictionPoll = std::chrono::milliseconds(100);
 constexpr int kEvictionPollsMax = 6000;
+constexpr int kQuietPolls = 30;  // some windows in which nothing has changed
 
 double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -48,7 +49,9 @@ class RestartBench {
       for (int i = 0; tier->resident_bytes() > kept && i < kEvictionPollsMax; ++i) {
         std::this_thread::sleep_for(kEvictionPoll);
       }
-      evicted_bytes_ = frozen_bytes_ - std::min(frozen_bytes_, tier->resident_bytes());
+      wait_until_quiet([tier] { return tier->counts().copied_bytes; });
+      resident_bytes_ = tier->resident_bytes();
+      evicted_bytes_ = frozen_bytes_ - std::min(frozen_bytes_, resident_bytes_);
       return engine->write_archive("", nullptr).status();
     }));
     std::map<bool, Json> best;
@@ -59,7 +62,22 @@ class RestartBench {
         if (other.is_null() || one["seconds"] < other["seconds"]) other = std::move(one);
       }
     }
+    // a node: what was in memory comes back while it serves
+    const double begin_s = wall_s();
+    double returned_s = 0;
+    uint64_t returned_bytes = 0;
+    SCYPER_RETURN_IF_ERROR(live(kept, false, [&](primary::Engine* engine) -> Status {
+      const storage::FrozenTier* tier = engine->compaction()->tier();
+      wait_until_quiet([&] {
+        if (tier->counts().promoted_bytes != returned_bytes) returned_s = wall_s() - begin_s;
+        return returned_bytes = tier->counts().promoted_bytes;
+      });
+      return Status();
+    }));
     Json out;
+    out["resident_mb"] = static_cast<double>(resident_bytes_) / 1e6;
+    out["returned_mb"] = static_cast<double>(returned_bytes) / 1e6;
+    out["returned_seconds"] = returned_s;
     out["evicted_pct"] = 100.0 * static_cast<double>(evicted_bytes_) / static_cast<double>(frozen_bytes_);
     out["frozen_mb"] = static_cast<double>(frozen_bytes_) / 1e6;
     out["restart_times_faster"] = best[false]["seconds"].get<double>() / best[true]["seconds"].get<double>();
@@ -69,6 +87,14 @@ class RestartBench {
   }
 
  private:
+  static void wait_until_quiet(const std::function<uint64_t()>& figure) {
+    uint64_t before = figure();
+    for (int i = 0, quiet = 0; quiet < kQuietPolls && i < kEvictionPollsMax; ++i, ++quiet) {
+      std::this_thread::sleep_for(kEvictionPoll);
+      const uint64_t now = figure();
+      if (std::exchange(before, now) != now) quiet = 0;
+    }
+  }
   // A node that freezes everything, until `work` has been done.
   Status live(uint64_t tier_memory, bool is_first, const std::function<Status(primary::Engine*)>& work) {
     const std::vector<server::Assignment> settings = {{"compaction", "forced"},
@@ -133,6 +159,7 @@ class RestartBench {
   server::NodeConfig config_;
   uint64_t frozen_bytes_ = 0;
   uint64_t evicted_bytes_ = 0;
+  uint64_t resident_bytes_ = 0;
 };
 
 }  // namespace

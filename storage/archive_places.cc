@@ -25,9 +25,11 @@ Failpoint after_places("archive.after_places");
 Failpoint before_place("recovery.before_place");
 
 constexpr uint32_t kPlacesMagic = 0x50796353;  // "ScyP"
-constexpr uint32_t kPlacesVersion = 2;         // 1: only of chunks that have data in the tier
+// 1: only of chunks that have data in the tier. 2: what was in memory is in the image.
+constexpr uint32_t kPlacesVersion = 3;
 constexpr uint32_t kNoFile = UINT32_MAX;
-constexpr size_t kTextsBytes = size_t{1} << 20;  // of a record of texts, roughly
+constexpr uint32_t kReturns = uint32_t{1} << 31;  // with the number of a file: it was in memory
+constexpr size_t kTextsBytes = size_t{1} << 20;   // of a record of texts, roughly
 constexpr uint64_t kPlaceRecordMax = uint64_t{1} << 31;
 
 enum PlaceKind : uint32_t { kPlaceFiles = 1, kPlaceTexts = 2, kPlaceChunk = 3, kPlaceEnd = 4 };
@@ -75,9 +77,11 @@ class PlacesWriter {
       const FrozenSlot* slot = frozen_slot(table_, chunk);
       if (slot == nullptr) continue;
       chunks_.emplace_back(&chunk, slot);
-      if (slot->tiered == nullptr) continue;
-      for (const TierPlace& place : slot->tiered->places) {
-        if (place.file != nullptr) files_.try_emplace(place.file.get(), static_cast<uint32_t>(files_.size()));
+      for (const auto& in_files : {slot->tiered, slot->copies}) {
+        if (in_files == nullptr) continue;
+        for (const TierPlace& place : in_files->places) {
+          if (place.file != nullptr) files_.try_emplace(place.file.get(), static_cast<uint32_t>(files_.size()));
+        }
       }
     }
     return !files_.empty();
@@ -92,7 +96,8 @@ class PlacesWriter {
     // heads of chunks in the tier come first: they are small, and find room before whole images have taken it
     for (const bool is_tiered : {true, false}) {
       for (const auto& [chunk, slot] : chunks_) {
-        if ((slot->tiered != nullptr) == is_tiered) SCYPER_RETURN_IF_ERROR(write_chunk(*chunk, *slot));
+        const bool is_in_files = slot->tiered != nullptr || slot->copies != nullptr;
+        if (is_in_files == is_tiered) SCYPER_RETURN_IF_ERROR(write_chunk(*chunk, *slot));
       }
     }
     SCYPER_RETURN_IF_ERROR(put(kPlaceEnd, {}));
@@ -159,16 +164,38 @@ class PlacesWriter {
       put_number(&body, static_cast<uint16_t>(range.begin));
       put_number(&body, static_cast<uint16_t>(range.end));
     }
-    const std::vector<TierPlace> places = slot.tiered != nullptr ? slot.tiered->places : std::vector<TierPlace>();
+    const FrozenChunk chunk_image(slot.image, nullptr);
+    std::vector<bool> copied(chunk_image.header().columns);
+    const std::vector<TierPlace> places = places_of(slot, &copied);
     put_number(&body, static_cast<uint32_t>(places.size()));
     for (const TierPlace& place : places) {
-      put_number(&body, place.file == nullptr ? kNoFile : files_.at(place.file.get()));
+      const uint32_t returns = place.returns ? kReturns : 0;
+      put_number(&body, place.file == nullptr ? kNoFile : files_.at(place.file.get()) | returns);
       put_number(&body, place.bytes);
       put_number(&body, place.values_at);
       put_number(&body, place.offset);
     }
-    body.append(slot.image, FrozenChunk(slot.image, nullptr).header().bytes);
+    if (std::find(copied.begin(), copied.end(), true) != copied.end()) {
+      body += without_data(chunk_image, copied);
+    } else {
+      body.append(slot.image, chunk_image.header().bytes);
+    }
     return put(kPlaceChunk, body);
+  }
+
+  // Of what is in files, whether or not it is in memory as well; the columns of which this is so. Empty: nothing is.
+  static std::vector<TierPlace> places_of(const FrozenSlot& slot, std::vector<bool>* copied) {
+    std::vector<TierPlace> places;
+    if (slot.tiered != nullptr) places = slot.tiered->places;
+    if (slot.copies == nullptr) return places;
+    places.resize(copied->size());
+    for (uint32_t column = 0; column < places.size(); ++column) {
+      if (slot.copies->places[column].file == nullptr) continue;
+      (*copied)[column] = true;
+      places[column] = slot.copies->places[column];
+      places[column].returns = true;
+    }
+    return places;
   }
 
   const Table& table_;
@@ -397,11 +424,13 @@ Status PlacesReader::place(std::string_view body, ArchiveChunks* chunks, std::ve
   auto tiered = std::make_shared<TieredColumns>();
   tiered->places.resize(in.count(20));
   for (TierPlace& place : tiered->places) {
-    const auto file = in.number<uint32_t>();
+    auto file = in.number<uint32_t>();
     place.bytes = in.number<uint32_t>();
     place.values_at = in.number<uint32_t>();
     place.offset = in.number<uint64_t>();
     if (file == kNoFile) continue;
+    place.returns = (file & kReturns) != 0;
+    file &= ~kReturns;
     if (file >= files_.size()) return places_damaged("a place in no file");
     if (files_[file] == nullptr) return files_status_;
     place.file = files_[file];

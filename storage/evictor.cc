@@ -106,7 +106,7 @@ void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
 bool Evictor::claim(std::span<TablePartition* const> partitions) {
   if (claim_damaged(partitions)) return true;
   const uint64_t excess = tier_->excess_bytes();
-  if (excess == 0) return claim_promotion(partitions);
+  if (excess == 0) return claim_return(partitions) || claim_promotion(partitions) || claim_copies(partitions);
   uint64_t resident = 0;
   std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
   if (candidates.empty()) return false;
@@ -139,7 +139,7 @@ void Evictor::start(Job job) {
   job.pin = job.memory->pin();
   MutexLock lock(&mutex_);
   for (const Piece& piece : job.pieces) in_work_.insert(piece.partition);
-  if (job.is_promotion) promoting_bytes_ += job.bytes;
+  if (job.kind == JobKind::kPromotion) promoting_bytes_ += job.bytes;
   waiting_.push_back(std::move(job));
 }
 
@@ -153,14 +153,15 @@ bool Evictor::write_one() {
     jobs.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
     waiting_.clear();
   }
-  const auto behind = std::partition(jobs.begin(), jobs.end(), [](const Job& job) { return !job.is_promotion; });
+  const auto behind =
+      std::partition(jobs.begin(), jobs.end(), [](const Job& job) { return job.kind != JobKind::kPromotion; });
   const Status written = write_file({jobs.begin(), behind});
   if (!written.ok()) tier_->note_failure();
   for (Job& job : jobs) {
-    if (job.is_promotion) {
-      bring(&job);
-    } else if (written.ok()) {
-      make_images(&job);
+    if (job.kind == JobKind::kPromotion) bring(&job);
+    if (job.kind == JobKind::kEviction && written.ok()) make_images(&job);
+    if (!written.ok() && job.kind == JobKind::kCopy) {
+      for (Piece& piece : job.pieces) piece.places = nullptr;
     }
     MutexLock lock(&mutex_);
     done_.push_back(std::move(job));
@@ -174,9 +175,19 @@ bool Evictor::use_copy(Piece* piece, uint32_t column) {
   TierPlace& place = piece->places->places[column];
   auto left = std::make_shared<TieredColumns>(*piece->copies);
   place = std::exchange(left->places[column], TierPlace());
+  place.returns = false;
   piece->copies = std::move(left);
   tier_->note_unwritten(place.bytes);
   return true;
+}
+
+// Where the columns will be that go, or where those are that have copies.
+void Evictor::begin_places(Piece* piece, JobKind kind) const {
+  const auto& before = kind == JobKind::kCopy ? piece->copies : piece->before;
+  piece->places = std::make_shared<TieredColumns>();
+  if (before != nullptr) *piece->places = *before;
+  if (kind == JobKind::kEviction) piece->places->id = tier_->new_id();
+  piece->places->places.resize(piece->columns.size());
 }
 
 // Column by column, so that a scan of few columns reads on where it is.
@@ -184,12 +195,10 @@ Status Evictor::write_file(std::span<Job> jobs) {
   std::vector<std::pair<Piece*, uint32_t>> all;
   for (Job& job : jobs) {
     for (Piece& piece : job.pieces) {
-      piece.places = std::make_shared<TieredColumns>();
-      piece.places->id = tier_->new_id();
-      if (piece.before != nullptr) piece.places->places = piece.before->places;
-      piece.places->places.resize(piece.columns.size());
+      begin_places(&piece, job.kind);
       for (uint32_t column = 0; column < piece.columns.size(); ++column) {
-        if (piece.columns[column] && !use_copy(&piece, column)) all.emplace_back(&piece, column);
+        if (!piece.columns[column]) continue;
+        if (job.kind == JobKind::kCopy || !use_copy(&piece, column)) all.emplace_back(&piece, column);
       }
     }
   }
@@ -240,19 +249,22 @@ bool Evictor::finish_one(std::span<TablePartition* const> partitions) {
     job = std::move(*found);
     done_.erase(found);
     for (const Piece& piece : job.pieces) in_work_.erase(piece.partition);
-    if (job.is_promotion) promoting_bytes_ -= job.bytes;
+    if (job.kind == JobKind::kPromotion) promoting_bytes_ -= job.bytes;
   }
   for (Piece& piece : job.pieces) {
-    if (!piece.gate->is_closed()) finish(&piece, job.is_promotion);
+    if (!piece.gate->is_closed()) finish(&piece, job.kind);
   }
   drop(&job);
   return true;
 }
 
-void Evictor::finish(Piece* piece, bool is_promotion) {
-  const FrozenSlot& slot = piece->partition->frozen[piece->chunk];
+void Evictor::finish(Piece* piece, JobKind kind) {
+  FrozenSlot& slot = piece->partition->frozen[piece->chunk];
   // the image is pinned, so that no other can have come to its place
-  if (piece->next == nullptr || slot.state != ChunkState::kFrozen || slot.image != piece->image) return;
+  if (slot.state != ChunkState::kFrozen || slot.image != piece->image) return;
+  if (kind == JobKind::kCopy && piece->places != nullptr) slot.copies = std::move(piece->places);
+  if (piece->next == nullptr) return;
+  const bool is_promotion = kind == JobKind::kPromotion;
   uint64_t vectors = 0, bytes = 0;
   const TieredColumns& in_files = is_promotion ? *piece->before : *piece->places;
   for (uint32_t column = 0; column < piece->columns.size(); ++column) {
@@ -272,7 +284,7 @@ void Evictor::drop(Job* job) noexcept {
   }
   job->pieces.clear();
   job->memory->unpin(job->pin);
-  if (!job->is_promotion) tier_->unclaim(job->bytes);
+  if (job->kind == JobKind::kEviction) tier_->unclaim(job->bytes);
 }
 
 namespace {

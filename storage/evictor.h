@@ -41,7 +41,9 @@ EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, 
 // An error of the disk, or no memory for the new image: the vectors stay in memory.
 // While there is no excess, vectors whose use costs more than their way come back the same way (promotion.cc), once per
 // window: as long as the budget has room, else once vectors have gone that would go long before them. They keep their
-// places in files (FrozenSlot::copies), so that they go again without a write.
+// places in files (FrozenSlot::copies), so that they go again without a write. After a restart first those come that
+// were in memory before. Once all that is there, vectors in memory are written, too (tier_copies.cc): so a restart need
+// not read them, and their eviction need not write them.
 // Chunks of which pages were found damaged (FrozenTier::damage()) go the same way in the other direction: their image
 // is made anew of rows that an archive has, and comes to their place, whole. What cannot be repaired is tried again in
 // each window. Threads: claim() and finish_one() by whoever the partitions belong to, between transactions; write_one()
@@ -59,6 +61,7 @@ class Evictor {
   bool finish_one(std::span<TablePartition* const> partitions);
 
  private:
+  enum class JobKind : uint8_t { kEviction, kPromotion, kCopy };
   // A chunk on its way.
   struct Piece {
     std::shared_ptr<FreezeGate> gate;
@@ -89,7 +92,7 @@ class Evictor {
     FrozenPin pin = 0;
     uint64_t bytes = 0;  // of the columns
     size_t count = 0;    // promotions: of these
-    bool is_promotion = false;
+    JobKind kind = JobKind::kEviction;
     std::vector<Piece> pieces;
   };
 
@@ -100,13 +103,17 @@ class Evictor {
   bool use_copy(Piece* piece, uint32_t column);
   Status write_file(std::span<Job> jobs);
   void make_images(Job* job);
-  void finish(Piece* piece, bool is_promotion);
+  void begin_places(Piece* piece, JobKind kind) const;
+  void finish(Piece* piece, JobKind kind);
   void drop(Job* job) noexcept;
   bool claim_damaged(std::span<TablePartition* const> partitions);
   bool repair_one();
   bool finish_repair(std::span<TablePartition* const> partitions);
   bool is_in_work(const TablePartition* partition) const;
   bool claim_promotion(std::span<TablePartition* const> partitions);
+  bool claim_return(std::span<TablePartition* const> partitions);
+  void find_returning(TablePartition* partition, uint64_t bytes_max, std::vector<EvictionCandidate>* returning);
+  bool claim_copies(std::span<TablePartition* const> partitions);
   bool begin_window(const TablePartition* first, uint64_t* bytes_left);
   std::vector<EvictionCandidate> find_used(std::span<TablePartition* const> partitions) const;
   uint64_t take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, Job* job) const;
@@ -136,6 +143,9 @@ class Evictor {
   uint32_t promotion_window_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t bytes_in_window_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t promoting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Chunks of a partition before this one have come back since the restart, as far as they are to.
+  std::map<const TablePartition*, uint64_t> returned_ ABSL_GUARDED_BY(mutex_);
+  std::map<const TablePartition*, uint32_t> copied_at_ ABSL_GUARDED_BY(mutex_);  // windows, by an owner's first one
 };
 
 }  // namespace scyper::storage

@@ -438,7 +438,8 @@ FrozenTier::Counts FrozenTier::counts() const {
           get(promoted_vectors_),
           get(promoted_bytes_),
           get(failed_promotions_),
-          get(unwritten_bytes_)};
+          get(unwritten_bytes_),
+          get(copied_bytes_)};
 }
 
 }  // namespace scyper::storage

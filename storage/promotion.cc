@@ -72,7 +72,7 @@ bool Evictor::claim_promotion(std::span<TablePartition* const> partitions) {
   if (used.empty()) return false;
   sort_by_rank(&used, tier_->now());
   Job job;
-  job.is_promotion = true;
+  job.kind = JobKind::kPromotion;
   const uint64_t room = take_what_fits(used, bytes_left, &job);
   std::vector<EvictionCandidate> replaced;
   uint64_t bytes = job.bytes;

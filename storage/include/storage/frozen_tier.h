@@ -31,6 +31,7 @@ struct TierPlace {
   uint64_t offset = 0;
   uint32_t bytes = 0;      // of the vector's image
   uint32_t values_at = 0;  // of the header there; the one in memory has its values elsewhere
+  bool returns = false;    // was in memory before the restart, and is to come back
 };
 
 // How much a vector of a frozen chunk is used. In memory that children write, too; updates may get lost.
@@ -175,11 +176,13 @@ class FrozenTier {
     uint64_t promoted_bytes = 0;
     uint64_t failed_promotions = 0;  // vectors that could not be read, or for which there was no memory
     uint64_t unwritten_bytes = 0;    // of evicted ones, what was in a file already
+    uint64_t copied_bytes = 0;       // written to files while the vectors stay in memory
   };
   Counts counts() const;
   void note_eviction() { evictions_.fetch_add(1, std::memory_order_relaxed); }
   void note_promotion(uint64_t vectors, uint64_t bytes);
   void note_failed_promotions(uint64_t vectors) { failed_promotions_.fetch_add(vectors, std::memory_order_relaxed); }
+  void note_copied(uint64_t bytes) { copied_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void note_unwritten(uint64_t bytes) { unwritten_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   // Of vectors whose data comes into the tier, and leaves it.
   void add_tiered(uint64_t vectors, uint64_t bytes);
@@ -223,6 +226,7 @@ class FrozenTier {
   std::atomic<uint64_t> tiered_vectors_{0}, tiered_bytes_{0}, evicted_vectors_{0}, evicted_bytes_{0};
   std::atomic<uint64_t> evictions_{0}, failed_evictions_{0}, repaired_chunks_{0}, files_{0}, file_bytes_{0};
   std::atomic<uint64_t> promoted_vectors_{0}, promoted_bytes_{0}, failed_promotions_{0}, unwritten_bytes_{0};
+  std::atomic<uint64_t> copied_bytes_{0};
 
   mutable Mutex mutex_;
   uint64_t stamp_ ABSL_GUARDED_BY(mutex_) = 0;

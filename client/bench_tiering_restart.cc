@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kEvictionPoll = std::chrono::milliseconds(100);
 constexpr int kEvictionPollsMax = 6000;
-constexpr int kQuietPolls = 30;  // some windows in which nothing has changed
+constexpr int kUnchangedPolls = 30;  // some windows in which nothing has changed
 
 double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -49,7 +49,7 @@ class RestartBench {
       for (int i = 0; tier->resident_bytes() > kept && i < kEvictionPollsMax; ++i) {
         std::this_thread::sleep_for(kEvictionPoll);
       }
-      wait_until_quiet([tier] { return tier->counts().copied_bytes; });
+      wait_until_unchanged([tier] { return tier->counts().copied_bytes; });
       resident_bytes_ = tier->resident_bytes();
       evicted_bytes_ = frozen_bytes_ - std::min(frozen_bytes_, resident_bytes_);
       return engine->write_archive("", nullptr).status();
@@ -68,7 +68,7 @@ class RestartBench {
     uint64_t returned_bytes = 0;
     SCYPER_RETURN_IF_ERROR(live(kept, false, [&](primary::Engine* engine) -> Status {
       const storage::FrozenTier* tier = engine->compaction()->tier();
-      wait_until_quiet([&] {
+      wait_until_unchanged([&] {
         if (tier->counts().promoted_bytes != returned_bytes) returned_s = wall_s() - begin_s;
         return returned_bytes = tier->counts().promoted_bytes;
       });
@@ -87,9 +87,9 @@ class RestartBench {
   }
 
  private:
-  static void wait_until_quiet(const std::function<uint64_t()>& figure) {
+  static void wait_until_unchanged(const std::function<uint64_t()>& figure) {
     uint64_t before = figure();
-    for (int i = 0, quiet = 0; quiet < kQuietPolls && i < kEvictionPollsMax; ++i, ++quiet) {
+    for (int i = 0, quiet = 0; quiet < kUnchangedPolls && i < kEvictionPollsMax; ++i, ++quiet) {
       std::this_thread::sleep_for(kEvictionPoll);
       const uint64_t now = figure();
       if (std::exchange(before, now) != now) quiet = 0;

@@ -493,11 +493,22 @@ std::vector<FileRange> key_ranges(const Table& table) {
   return ranges;
 }
 
+// So that the disk has them all to do.
+void ask(FrozenTier* tier, std::span<const FileRange> ranges) {
+  std::vector<PageReader::Range> pages;
+  for (const FileRange& range : ranges) {
+    const uint64_t first = range.begin / FrozenTier::kPageBytes;
+    pages.push_back({range.file, first, (range.end - 1) / FrozenTier::kPageBytes + 1 - first});
+  }
+  tier->ask(pages);
+}
+
 }  // namespace
 
 void read_keys_ahead(const Table& table) {
   constexpr uint64_t kGapBytes = uint64_t{128} << 10;  // reading over so much takes less than another read
   constexpr uint64_t kPieceBytes = uint64_t{2} << 20;
+  constexpr size_t kAskedTogether = 32;
   FrozenTier* tier = table.frozen_store()->tier;
   std::vector<FileRange> merged;
   uint64_t bytes = 0;
@@ -512,7 +523,9 @@ void read_keys_ahead(const Table& table) {
   }
   if (bytes > tier->cache()->options().bytes / 2) return;
   const auto piece = std::make_unique_for_overwrite<char[]>(kPieceBytes);
-  for (const FileRange& range : merged) {
+  for (size_t i = 0; i < merged.size(); ++i) {
+    if (i % kAskedTogether == 0) ask(tier, std::span(merged).subspan(i, std::min(kAskedTogether, merged.size() - i)));
+    const FileRange& range = merged[i];
     for (uint64_t at = range.begin; at < range.end; at += kPieceBytes) {
       if (!tier->read(*range.file, at, std::min(kPieceBytes, range.end - at), piece.get()).ok()) return;
     }

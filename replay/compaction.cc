@@ -63,9 +63,11 @@ void Compaction::learn() {
   views_given_up_.fetch_add(changes.given_up, std::memory_order_relaxed);
 }
 
+// Data of the tier that was in memory before a restart comes back at once.
 void Compaction::set_when_due(WhenDue when_due) {
   MutexLock lock(&due_mutex_);
   when_due_ = std::move(when_due);
+  if (when_due_ && database_->tier() != nullptr) when_due_(storage::Compactor::Due::kAll);
 }
 
 bool Compaction::take_step(Share* share, storage::ChangeLog* log) {

@@ -232,6 +232,7 @@ TEST_F(ArchivePlacesTest, ChunksInMemory) {
     EXPECT_EQ(load->placed_rows, frozen);
     EXPECT_GT(tier_->counts().tiered_bytes, tiered) << "what was in memory has copies, and stays there";
     EXPECT_EQ(table_digest(*table_), before);
+    for (int window = 0; window < 20; ++window) tier_->begin_window();  // it is not for its use
     if (life == 1) evict();
     EXPECT_EQ(tier_->counts().tiered_bytes == tiered, life == 1) << "it comes back";
     EXPECT_EQ(table_digest(*table_), before);
@@ -242,6 +243,45 @@ TEST_F(ArchivePlacesTest, ChunksInMemory) {
   evict();
   EXPECT_GT(tier_->counts().tiered_bytes, tiered);
   EXPECT_EQ(table_digest(*table_), before);
+}
+
+// What is in memory is written once, and goes without a write; what could not be written is tried again.
+TEST_F(ArchivePlacesTest, CopiesOfWhatIsInMemory) {
+  constexpr int64_t kRoom = int64_t{1} << 30;
+  options_.memory_bytes = kRoom;
+  ASSERT_TRUE(start());
+  append(0, 2 * static_cast<int>(kChunkTuples));
+  const auto copies = [this](uint32_t chunk) {
+    return slot_of(table_->partition(0), Tid{chunk} << kChunkShift)->copies;
+  };
+  evict();
+  ASSERT_TRUE(arm_failpoints("tier.before_write=fail*1").ok());
+  tier_->begin_window();
+  evict();
+  EXPECT_EQ(copies(0), nullptr);
+  EXPECT_TRUE(files().empty());
+  EXPECT_EQ(tier_->counts().failed_evictions, 1u);
+  tier_->begin_window();
+  evict();
+  const std::set<std::string> written = files();
+  ASSERT_EQ(written.size(), 1u);
+  tier_->begin_window();
+  evict();
+  EXPECT_EQ(files(), written);
+  const Digest before = table_digest(*table_);
+  for (const uint32_t chunk : {0u, 1u}) {
+    ASSERT_NE(copies(chunk), nullptr);
+    for (const TierPlace& place : copies(chunk)->places) EXPECT_NE(place.file, nullptr);
+  }
+  EXPECT_EQ(tier_->counts().tiered_bytes, 0u);
+  tier_->add_resident(kRoom);
+  evict();
+  EXPECT_EQ(files(), written);
+  EXPECT_EQ(tier_->counts().unwritten_bytes, tier_->counts().tiered_bytes);
+  EXPECT_GT(tier_->counts().tiered_bytes, 0u);
+  EXPECT_EQ(table_digest(*table_), before);
+  tier_->add_resident(-kRoom);
+  evict();
 }
 
 // What has come back, some of a chunk or all of it, is as what never went; what goes again has its old place, which the

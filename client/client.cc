@@ -399,9 +399,14 @@ TableStorage storage_of(const v1::TableStorage& table) {
 }
 
 TierStatus tier_of(const v1::Tier& t) {
+  std::vector<TierCacheStatus> caches;
+  for (const v1::TierCache& c : t.caches()) {
+    caches.push_back(
+        {c.name(), c.policy(), c.bytes(), c.used_bytes(), c.hits(), c.faults(), c.pages_read(), c.read_errors()});
+  }
   return {t.memory_bytes(), t.memory_budget_bytes(), t.vectors(),     t.vector_bytes(),     t.files(),
           t.evictions(),    t.failed_evictions(),    t.cache_bytes(), t.cache_used_bytes(), t.cache_hits(),
-          t.cache_faults(), t.pages_read(),          t.read_errors()};
+          t.cache_faults(), t.pages_read(),          t.read_errors(), std::move(caches)};
 }
 
 CompactionStatus compaction_of(const v1::Compaction& c) {

@@ -76,7 +76,14 @@ Json json_of(const TableStorage& table) {
           {"attributes", std::move(attributes)}};
 }
 
+Json json_of(const TierCacheStatus& c) {
+  return {{"name", c.name}, {"policy", c.policy}, {"bytes", c.bytes},           {"used_bytes", c.used_bytes},
+          {"hits", c.hits}, {"faults", c.faults}, {"pages_read", c.pages_read}, {"read_errors", c.read_errors}};
+}
+
 Json json_of(const TierStatus& t) {
+  Json caches = Json::array();
+  for (const TierCacheStatus& cache : t.caches) caches.push_back(json_of(cache));
   return {{"memory_bytes", t.memory_bytes},
           {"memory_budget_bytes", t.memory_budget_bytes},
           {"vectors", t.vectors},
@@ -89,7 +96,8 @@ Json json_of(const TierStatus& t) {
           {"cache_hits", t.cache_hits},
           {"cache_faults", t.cache_faults},
           {"pages_read", t.pages_read},
-          {"read_errors", t.read_errors}};
+          {"read_errors", t.read_errors},
+          {"caches", std::move(caches)}};
 }
 
 Json json_of(const CompactionStatus& c) {
@@ -170,10 +178,12 @@ void add_tier(const TierStatus& t, Rows* rows) {
                                grouped(t.files) + " files, " + grouped(t.memory_bytes >> 20) + " of " +
                                grouped(t.memory_budget_bytes >> 20) + " MB in memory, " + grouped(t.failed_evictions) +
                                " evictions failed"});
-  rows->push_back({"tier's cache", grouped(t.cache_used_bytes >> 20) + " of " + grouped(t.cache_bytes >> 20) + " MB, " +
-                                       grouped(t.cache_hits) + " pages found, " + grouped(t.cache_faults) +
-                                       " waited for, " + grouped(t.pages_read) + " read, " + grouped(t.read_errors) +
-                                       " errors"});
+  for (const TierCacheStatus& c : t.caches) {
+    rows->push_back({"cache " + c.name, grouped(c.used_bytes >> 20) + " of " + grouped(c.bytes >> 20) + " MB, " +
+                                            c.policy + ", " + grouped(c.hits) + " pages found, " + grouped(c.faults) +
+                                            " waited for, " + grouped(c.pages_read) + " read, " +
+                                            grouped(c.read_errors) + " errors"});
+  }
 }
 
 std::string compaction_text(const CompactionStatus& c) {

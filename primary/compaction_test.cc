@@ -13,6 +13,7 @@
 #include "base/simulated_disk.h"
 #include "base/test_seed.h"
 #include "durability.h"
+#include "storage/frozen_slot.h"
 #include "storage/frozen_tier.h"
 #include "testing/bank.h"
 #include "testing/compacting.h"
@@ -161,18 +162,24 @@ TEST(CompactionTest, ArchivesOfTieredTables) {
   write_archives([](EngineOptions options) { return tiered(frozen(std::move(options))); });
 }
 
-// What was in the tier when the archive was made stays there over a restart; the log behind it changes and deletes such
-// rows. Again and again, with crashes where files and archives come and go.
+uint32_t cache_of_accounts(PartitionEngine* engine) {
+  return engine->database().catalog()->find_table("accounts")->frozen_store()->tier_cache.load();
+}
+
+// What was in the tier when the archive was made stays there over a restart, in its table's cache; the log behind it
+// changes and deletes such rows. Again and again, with crashes where files and archives come and go.
 TEST_P(CompactionModesTest, RestartsInPlace) {
   SimulatedDisk disk;
-  const EngineOptions options = tiered(frozen(log_options(&disk, GetParam())));
+  EngineOptions options = tiered(frozen(log_options(&disk, GetParam())));
   if (options.compaction.tier.directory.empty()) GTEST_SKIP() << "no io_uring";
+  options.compaction.tier.caches = {{"side", 16 * storage::FrozenTier::kPageBytes}};
   const auto has_evicted = [](PartitionEngine* engine) {
     return comes_true([&] { return engine->database().tier()->counts().tiered_vectors > 20; });
   };
   storage::Digest before;
   {
     Bank bank(options);
+    EXPECT_TRUE(bank.run("ALTER TABLE accounts SET (tier_cache = side)").ok());
     work(&bank, 2, 40);
     EXPECT_TRUE(all_is_frozen(&bank.engine()));
     EXPECT_TRUE(has_evicted(&bank.engine()));
@@ -181,6 +188,7 @@ TEST_P(CompactionModesTest, RestartsInPlace) {
     EXPECT_TRUE(bank.run("DELETE FROM accounts WHERE id % 7 = 3").ok());
     before = digest_of(&bank.engine());
   }
+  uint64_t pages_read = 0;
   for (int life = 0; life < 3; ++life) {
     auto engine = open_or_null(options);
     ASSERT_NE(engine, nullptr);
@@ -188,8 +196,11 @@ TEST_P(CompactionModesTest, RestartsInPlace) {
     EXPECT_GT(tier.tiered_vectors, tier.evicted_vectors) << "nothing was in place";
     EXPECT_EQ(digest_of(engine.get()), before) << life;
     EXPECT_TRUE(has_evicted(engine.get()));
+    EXPECT_EQ(cache_of_accounts(engine.get()), 1u);
+    pages_read += engine->database().tier()->caches().cache(1)->statistics().pages_read;
     if (life == 1) EXPECT_TRUE(engine->write_archive("", nullptr).ok());
   }
+  EXPECT_GT(pages_read, 0u);
   // by others, from rows
   auto hot_engine = open_or_null(hot(log_options(&disk, GetParam())));
   ASSERT_NE(hot_engine, nullptr);

@@ -78,7 +78,8 @@ StatusOr<Forked> ForkGate::fork_now(ForkRequest* request) {
     storage::ChildOptions options = request->child;
     options.arena = environment_->database->arena();
     options.frozen = environment_->database->frozen_memory();
-    if (storage::FrozenTier* tier = environment_->database->tier(); tier != nullptr) options.pages = tier->cache();
+    if (storage::FrozenTier* tier = environment_->database->tier(); tier != nullptr)
+      options.pages = tier->caches().all();
     child = storage::ChildProcess::fork(options, [&](int socket) { return run_child(*request, point, socket); });
     point.fork_ns = environment_->clock.monotonic_ns() - fork_ns;
   });

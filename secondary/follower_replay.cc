@@ -330,7 +330,7 @@ StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t
     storage::ChildOptions options = request.child;
     options.arena = database_->arena();
     options.frozen = database_->frozen_memory();
-    if (storage::FrozenTier* tier = database_->tier(); tier != nullptr) options.pages = tier->cache();
+    if (storage::FrozenTier* tier = database_->tier(); tier != nullptr) options.pages = tier->caches().all();
     child = storage::ChildProcess::fork(
         options, [&](int socket) { return request.body(query::ForkedDatabase{database_.get(), point}, socket); });
     point.fork_ns = clock_.monotonic_ns() - fork_ns;

@@ -25,6 +25,8 @@
 #include "replay/log_scan.h"
 #include "replay/record.h"
 #include "seed.h"
+#include "storage/frozen_slot.h"
+#include "storage/frozen_tier.h"
 #include "storage/object_store.h"
 #include "testing/group_maker.h"
 
@@ -654,6 +656,39 @@ TEST(Follower, KeepsIndexesOfItsOwn) {
   auto warm = hand_over(&node);
   ASSERT_TRUE(warm.ok()) << warm.status();
   EXPECT_EQ(local_indexes_of(*(*warm)->database->catalog(), "late"), 0);
+}
+
+// The definition is the cluster's, caches are the node's own.
+TEST(Follower, ChoosesPageCachesOfItsOwn) {
+  const std::vector<std::string> texts = {"CREATE TABLE t (a int PRIMARY KEY) WITH (tier_cache = near)",
+                                          "CREATE TABLE u (a int PRIMARY KEY)", "ALTER TABLE u SET (tier_cache = far)"};
+  char name[] = "/tmp/follower_tier_XXXXXX";
+  ASSERT_NE(::mkdtemp(name), nullptr);
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary(kCluster, [&](uint64_t lsn) { return said(lsn, texts[lsn - 1]); });
+  const Parcel all = primary.make(1, {0}, static_cast<uint32_t>(texts.size()));
+  NodeOptions options = follower_options(&disk, kDirectory);
+  options.database.frozen_bytes = size_t{64} << 20;
+  options.database.tier.directory = name;
+  options.database.tier.cache_bytes = 16 * storage::FrozenTier::kPageBytes;
+  options.database.tier.caches = {{"far", 16 * storage::FrozenTier::kPageBytes}};
+  {
+    auto own_link = std::make_unique<FakeLink>(0);
+    FakeLink* link = own_link.get();
+    auto started = Follower::start(options, nullptr, &disk, std::move(own_link));
+    if (sqlstate_of(started.status()) == "0A000") GTEST_SKIP() << "no io_uring";
+    ASSERT_TRUE(started.ok()) << started.status();
+    Node& node = **started;
+    link->say({1, 0, all.complete_lsn, all.complete_lsn, 0}, {all});
+    ASSERT_TRUE(comes_true([&] { return node.info().applied_lsn == all.complete_lsn && node.readiness().ok(); }));
+    const auto catalog = node.database()->catalog();
+    const auto t = catalog->find_table("t"), u = catalog->find_table("u");
+    EXPECT_EQ(catalog->rules.at(t->schema().id).tier_cache, "near");
+    EXPECT_EQ(t->frozen_store()->tier_cache.load(), 0u);
+    EXPECT_EQ(u->frozen_store()->tier_cache.load(), 1u);
+  }
+  std::filesystem::remove_all(name);
 }
 
 TEST(Follower, RefusesWrongIndexesOfItsOwn) {

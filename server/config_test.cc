@@ -45,6 +45,19 @@ TEST_F(ConfigTest, NamesWhatIsWrong) {
   EXPECT_NE(message("workers = 0\n").find("from 1 to 1024"), std::string::npos);
   EXPECT_NE(message("layout = \"diagonal\"\n").find("is not one of column, row"), std::string::npos);
   EXPECT_NE(message("tier_policy = \"mru\"\n").find("is not one of fifo, lru, lirs"), std::string::npos);
+  const auto of_caches = [&](const std::string& list) { return message("tier_caches = \"" + list + "\"\n"); };
+  for (const char* wrong : {"history", "history:1GB:lru:x", "a b:1GB", ":1GB", "a:1GB,,b:1GB", "a:1GB,"})
+    EXPECT_NE(of_caches(wrong).find("is not a cache such as history:1GB or history:1GB:lru"), std::string::npos)
+        << wrong << ": " << of_caches(wrong);
+  EXPECT_NE(of_caches("a:much").find("is not a size such as 8GB"), std::string::npos);
+  EXPECT_NE(of_caches("a:1kB").find("\"a:1kB\" is too small; the least is 256kB"), std::string::npos)
+      << of_caches("a:1kB");
+  EXPECT_NE(of_caches("a:1GB:mru").find("\"mru\" is not one of fifo, lru, lirs"), std::string::npos);
+  EXPECT_NE(of_caches("default:1GB").find("is the cache of tier_cache and tier_policy"), std::string::npos);
+  EXPECT_NE(of_caches("a:1GB, b:1GB, a:2GB").find("\"a\" is there twice"), std::string::npos);
+  std::string many;
+  for (int i = 0; i < 16; ++i) many += (i == 0 ? "c" : ",c") + std::to_string(i) + ":1MB";
+  EXPECT_NE(of_caches(many).find("at most 15 caches"), std::string::npos) << of_caches(many);
   EXPECT_NE(message("memory = \"lots\"\n").find("is not a size such as 8GB"), std::string::npos);
   EXPECT_NE(message("workers = \n").find(path_), std::string::npos);
   EXPECT_NE(message("[node]\nworkers = 1\n").find("without sections"), std::string::npos);
@@ -68,6 +81,7 @@ TEST_F(ConfigTest, PrintedConfigurationReadsBack) {
                              {"redo", "none"},
                              {"insecure_listen", "true"},
                              {"tier_policy", "lru"},
+                             {"tier_caches", " history:1GB,small : 64MB:fifo"},
                              {"pages", "small"}});
   ASSERT_TRUE(config.ok()) << config.status();
   auto file = read(print_config(*config));
@@ -79,6 +93,13 @@ TEST_F(ConfigTest, PrintedConfigurationReadsBack) {
   EXPECT_EQ(again->engine.memory_bytes, size_t{3} << 30);
   EXPECT_EQ(again->engine.transaction_time_us_max, 1'500'000u);
   EXPECT_EQ(again->engine.compaction.tier.cache_policy, storage::EvictionPolicy::kLru);
+  const auto& caches = again->engine.compaction.tier.caches;
+  ASSERT_EQ(caches.size(), 2u);
+  EXPECT_EQ(caches[0].name, "history");
+  EXPECT_EQ(caches[0].bytes, size_t{1} << 30);
+  EXPECT_EQ(caches[0].policy, storage::EvictionPolicy::kLirs);
+  EXPECT_EQ(caches[1].name, "small");
+  EXPECT_EQ(caches[1].policy, storage::EvictionPolicy::kFifo);
 }
 
 TEST(Quantities, HaveUnits) {

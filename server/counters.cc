@@ -213,65 +213,92 @@ void observe_learning(MetricsRegistry* registry, primary::Engine* engine,
        [](const Compaction& c) { return c.views_given_up(); });
 }
 
+// Of the tier: what tells a value, by a function of it. Where there is none any more: 0.
+class TierMetrics {
+ public:
+  using Read = std::function<uint64_t(storage::FrozenTier*)>;
+  TierMetrics(MetricsRegistry* registry, primary::Engine* engine, std::vector<MetricsRegistry::Registration>* all)
+      : registry_(registry), engine_(engine), all_(all) {}
+
+  void show(const char* name, const char* help, MetricType type, MetricLabels labels, Read read) {
+    all_->push_back(registry_->observe(name, help, type, std::move(labels), [engine = engine_, read = std::move(read)] {
+      const replay::Compaction* compaction = engine->compaction();  // goes when the node becomes primary
+      return compaction == nullptr ? 0 : static_cast<double>(read(compaction->tier()));
+    }));
+  }
+
+ private:
+  MetricsRegistry* const registry_;
+  primary::Engine* const engine_;
+  std::vector<MetricsRegistry::Registration>* const all_;
+};
+
+void observe_tier_cache(TierMetrics* metrics, const std::string& name, uint32_t number) {
+  using storage::PageCacheStatistics;
+  const auto show = [&](const char* metric, const char* help, MetricType type, MetricLabels labels,
+                        uint64_t (*read)(const PageCacheStatistics&)) {
+    labels.push_back({"cache", name});
+    metrics->show(metric, help, type, std::move(labels), [number, read](storage::FrozenTier* tier) {
+      return number < tier->caches().count() ? read(tier->caches().cache(number)->statistics()) : 0;
+    });
+  };
+  constexpr MetricType kCounter = MetricType::kCounter, kGauge = MetricType::kGauge;
+  show("scyper_tier_cache_bytes", "The tier's page caches, as far as they are filled.", kGauge, {},
+       [](const PageCacheStatistics& s) { return s.resident_pages * storage::FrozenTier::kPageBytes; });
+  show("scyper_tier_cache_size_bytes", "The tier's page caches, as far as they have grown.", kGauge, {},
+       [](const PageCacheStatistics& s) { return s.pages * storage::FrozenTier::kPageBytes; });
+  constexpr char kPages[] = "scyper_tier_cache_pages_total";
+  constexpr char kPagesHelp[] =
+      "Pages found in the tier's caches, waited for, read, read ahead and used, read ahead for nothing, evicted.";
+  show(kPages, kPagesHelp, kCounter, {{"event", "hit"}}, [](const PageCacheStatistics& s) { return s.hits; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "fault"}}, [](const PageCacheStatistics& s) { return s.faults; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "read"}}, [](const PageCacheStatistics& s) { return s.pages_read; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "ahead_used"}},
+       [](const PageCacheStatistics& s) { return s.read_ahead_used_pages; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "ahead_wasted"}},
+       [](const PageCacheStatistics& s) { return s.read_ahead_wasted_pages; });
+  show(kPages, kPagesHelp, kCounter, {{"event", "evicted"}}, [](const PageCacheStatistics& s) { return s.evictions; });
+  show("scyper_tier_read_errors_total", "Reads of the tier that failed, and pages whose checksum did not match.",
+       kCounter, {}, [](const PageCacheStatistics& s) { return s.read_errors + s.short_reads + s.checksum_errors; });
+}
+
 // Where there is none: no such metrics.
 void observe_tier(MetricsRegistry* registry, primary::Engine* engine, std::vector<MetricsRegistry::Registration>* all) {
   if (engine->compaction() == nullptr || engine->compaction()->tier() == nullptr) return;
   using storage::FrozenTier;
-  auto show = [&](const char* name, const char* help, MetricType type, MetricLabels labels,
-                  uint64_t (*read)(FrozenTier*)) {
-    all->push_back(registry->observe(name, help, type, std::move(labels), [engine, read] {
-      const replay::Compaction* compaction = engine->compaction();  // goes when the node becomes primary
-      return compaction == nullptr ? 0 : static_cast<double>(read(compaction->tier()));
-    }));
-  };
+  TierMetrics metrics(registry, engine, all);
   constexpr MetricType kCounter = MetricType::kCounter, kGauge = MetricType::kGauge;
-  show("scyper_tier_memory_bytes", "Of frozen chunks, what is in memory.", kGauge, {},
-       [](FrozenTier* t) { return t->resident_bytes(); });
-  show("scyper_tier_memory_budget_bytes", "Budget of that.", kGauge, {},
-       [](FrozenTier* t) { return uint64_t{t->memory_budget_bytes()}; });
-  show("scyper_tier_vector_bytes", "Of vectors whose data is in files.", kGauge, {},
-       [](FrozenTier* t) { return t->counts().tiered_bytes; });
-  show("scyper_tier_files", "Files of the tier.", kGauge, {}, [](FrozenTier* t) { return t->counts().files; });
+  metrics.show("scyper_tier_memory_bytes", "Of frozen chunks, what is in memory.", kGauge, {},
+               [](FrozenTier* t) { return t->resident_bytes(); });
+  metrics.show("scyper_tier_memory_budget_bytes", "Budget of that.", kGauge, {},
+               [](FrozenTier* t) { return uint64_t{t->memory_budget_bytes()}; });
+  metrics.show("scyper_tier_vector_bytes", "Of vectors whose data is in files.", kGauge, {},
+               [](FrozenTier* t) { return t->counts().tiered_bytes; });
+  metrics.show("scyper_tier_files", "Files of the tier.", kGauge, {}, [](FrozenTier* t) { return t->counts().files; });
   constexpr char kEvictions[] = "scyper_tier_evictions_total";
   constexpr char kEvictionsHelp[] = "Evictions of frozen data from memory, by outcome.";
-  show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "ok"}}, [](FrozenTier* t) { return t->counts().evictions; });
-  show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "error"}},
-       [](FrozenTier* t) { return t->counts().failed_evictions; });
+  metrics.show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "ok"}},
+               [](FrozenTier* t) { return t->counts().evictions; });
+  metrics.show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "error"}},
+               [](FrozenTier* t) { return t->counts().failed_evictions; });
   constexpr char kMoved[] = "scyper_tier_moved_bytes_total";
   constexpr char kMovedHelp[] =
       "Of vectors that went to files, of these the ones that were in one already, and of those that came back.";
-  show(kMoved, kMovedHelp, kCounter, {{"move", "evicted"}}, [](FrozenTier* t) { return t->counts().evicted_bytes; });
-  show(kMoved, kMovedHelp, kCounter, {{"move", "evicted_unwritten"}},
-       [](FrozenTier* t) { return t->counts().unwritten_bytes; });
-  show(kMoved, kMovedHelp, kCounter, {{"move", "promoted"}}, [](FrozenTier* t) { return t->counts().promoted_bytes; });
+  metrics.show(kMoved, kMovedHelp, kCounter, {{"move", "evicted"}},
+               [](FrozenTier* t) { return t->counts().evicted_bytes; });
+  metrics.show(kMoved, kMovedHelp, kCounter, {{"move", "evicted_unwritten"}},
+               [](FrozenTier* t) { return t->counts().unwritten_bytes; });
+  metrics.show(kMoved, kMovedHelp, kCounter, {{"move", "promoted"}},
+               [](FrozenTier* t) { return t->counts().promoted_bytes; });
   constexpr char kPromotions[] = "scyper_tier_promotions_total";
   constexpr char kPromotionsHelp[] =
       "Vectors that came back to memory as they are used again, or failed to, by outcome.";
-  show(kPromotions, kPromotionsHelp, kCounter, {{"outcome", "ok"}},
-       [](FrozenTier* t) { return t->counts().promoted_vectors; });
-  show(kPromotions, kPromotionsHelp, kCounter, {{"outcome", "error"}},
-       [](FrozenTier* t) { return t->counts().failed_promotions; });
-  show("scyper_tier_cache_bytes", "The tier's page cache, as far as it is filled.", kGauge, {},
-       [](FrozenTier* t) { return t->cache()->statistics().resident_pages * FrozenTier::kPageBytes; });
-  constexpr char kPages[] = "scyper_tier_cache_pages_total";
-  constexpr char kPagesHelp[] =
-      "Pages found in the tier's cache, waited for, read, read ahead and used, read ahead for nothing, evicted.";
-  show(kPages, kPagesHelp, kCounter, {{"event", "hit"}}, [](FrozenTier* t) { return t->cache()->statistics().hits; });
-  show(kPages, kPagesHelp, kCounter, {{"event", "fault"}},
-       [](FrozenTier* t) { return t->cache()->statistics().faults; });
-  show(kPages, kPagesHelp, kCounter, {{"event", "read"}},
-       [](FrozenTier* t) { return t->cache()->statistics().pages_read; });
-  show(kPages, kPagesHelp, kCounter, {{"event", "ahead_used"}},
-       [](FrozenTier* t) { return t->cache()->statistics().read_ahead_used_pages; });
-  show(kPages, kPagesHelp, kCounter, {{"event", "ahead_wasted"}},
-       [](FrozenTier* t) { return t->cache()->statistics().read_ahead_wasted_pages; });
-  show(kPages, kPagesHelp, kCounter, {{"event", "evicted"}},
-       [](FrozenTier* t) { return t->cache()->statistics().evictions; });
-  show("scyper_tier_read_errors_total", "Reads of the tier that failed, and pages whose checksum did not match.",
-       kCounter, {}, [](FrozenTier* t) {
-         const storage::PageCacheStatistics cache = t->cache()->statistics();
-         return cache.read_errors + cache.short_reads + cache.checksum_errors;
-       });
+  metrics.show(kPromotions, kPromotionsHelp, kCounter, {{"outcome", "ok"}},
+               [](FrozenTier* t) { return t->counts().promoted_vectors; });
+  metrics.show(kPromotions, kPromotionsHelp, kCounter, {{"outcome", "error"}},
+               [](FrozenTier* t) { return t->counts().failed_promotions; });
+  storage::TierCaches& caches = engine->compaction()->tier()->caches();
+  for (uint32_t i = 0; i < caches.count(); ++i) observe_tier_cache(&metrics, caches.name(i), i);
 }
 
 }  // namespace

@@ -255,6 +255,82 @@ std::pair<const char*, storage::EvictionPolicy> named(storage::EvictionPolicy po
   return {storage::policy_name(policy), policy};
 }
 
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+// The list's parts, without blanks around them; of an empty text none.
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  if (trimmed(text).empty()) return parts;
+  for (size_t end = text.find(separator); end != std::string_view::npos; end = text.find(separator)) {
+    parts.push_back(trimmed(text.substr(0, end)));
+    text.remove_prefix(end + 1);
+  }
+  parts.push_back(trimmed(text));
+  return parts;
+}
+
+constexpr std::array kEvictionPolicies = {storage::EvictionPolicy::kFifo, storage::EvictionPolicy::kLru,
+                                          storage::EvictionPolicy::kLirs};
+constexpr size_t kTierCacheBytesMin = 16 * 16384;
+constexpr size_t kTierCachesMax = 15;
+
+// name:size or name:size:policy.
+StatusOr<storage::TierCacheOptions> parse_tier_cache(std::string_view text) {
+  const std::vector<std::string_view> parts = parts_of(text, ':');
+  if (parts.size() < 2 || parts.size() > 3 || !storage::is_cache_name(parts[0])) {
+    return absl::InvalidArgumentError(quote(text) + " is not a cache such as history:1GB or history:1GB:lru");
+  }
+  storage::TierCacheOptions cache;
+  cache.name = std::string(parts[0]);
+  SCYPER_ASSIGN_OR_RETURN(cache.bytes, parse_bytes(parts[1]));
+  if (cache.bytes < kTierCacheBytesMin) {
+    return absl::InvalidArgumentError(quote(text) + " is too small; the least is " + format_bytes(kTierCacheBytesMin));
+  }
+  if (parts.size() == 2) return cache;
+  for (const storage::EvictionPolicy policy : kEvictionPolicies) {
+    cache.policy = policy;
+    if (parts[2] == storage::policy_name(policy)) return cache;
+  }
+  return absl::InvalidArgumentError(quote(parts[2]) + " is not one of fifo, lru, lirs");
+}
+
+Status parse_tier_caches(std::string_view text, storage::FrozenTierOptions* tier) {
+  tier->caches.clear();
+  for (const std::string_view part : parts_of(text, ',')) {
+    SCYPER_ASSIGN_OR_RETURN(storage::TierCacheOptions cache, parse_tier_cache(part));
+    if (cache.name == storage::kDefaultCache) {
+      return absl::InvalidArgumentError(quote(cache.name) + " is the cache of tier_cache and tier_policy");
+    }
+    if (storage::has_cache(*tier, cache.name)) {
+      return absl::InvalidArgumentError(quote(cache.name) + " is there twice");
+    }
+    tier->caches.push_back(std::move(cache));
+    if (tier->caches.size() > kTierCachesMax) {
+      return absl::InvalidArgumentError("there are at most " + std::to_string(kTierCachesMax) + " caches");
+    }
+  }
+  return Status();
+}
+
+Setting tier_caches_setting(std::string key, std::string help) {
+  return {std::move(key), std::move(help), false,
+          [](NodeConfig* config, std::string_view text) {
+            return parse_tier_caches(text, &config->engine.compaction.tier);
+          },
+          [](const NodeConfig& config) {
+            std::string text;
+            for (const storage::TierCacheOptions& cache : config.engine.compaction.tier.caches) {
+              text += (text.empty() ? "" : ", ") + cache.name + ":" + format_bytes(cache.bytes) + ":" +
+                      storage::policy_name(cache.policy);
+            }
+            return quote(text);
+          }};
+}
+
 std::vector<Setting> compaction_settings() {
   using replay::CompactionMode;
   return {
@@ -279,11 +355,14 @@ std::vector<Setting> compaction_settings() {
                        "compressed chunks in memory before data goes to the tier; 0, for tests: all goes", parse_bytes,
                        format_bytes, 1, 0, SCYPER_FIELD(engine.compaction.tier.memory_bytes)),
       quantity_setting("tier_cache", "cache of the tier's pages, taken when the node starts", parse_bytes, format_bytes,
-                       1, 16 * 16384, SCYPER_FIELD(engine.compaction.tier.cache_bytes)),
+                       1, kTierCacheBytesMin, SCYPER_FIELD(engine.compaction.tier.cache_bytes)),
       choice_setting("tier_policy", "which pages of that cache go first (docs/tiering.md)",
                      std::array{named(storage::EvictionPolicy::kFifo), named(storage::EvictionPolicy::kLru),
                                 named(storage::EvictionPolicy::kLirs)},
                      SCYPER_FIELD(engine.compaction.tier.cache_policy)),
+      tier_caches_setting("tier_caches",
+                          "more such caches, which tables choose WITH (tier_cache = 'name'): name:size or "
+                          "name:size:policy, separated by commas, such as history:1GB, small:64MB:lru"),
       switch_setting("tier_learning",
                      "with tier_directory: hot data views are learned from what statements ask (docs/tiering.md)",
                      SCYPER_FIELD(engine.compaction.tier.learns)),

@@ -49,9 +49,20 @@ void fill_table(const primary::Engine::TableInfo& info, v1::TableStorage* out) {
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
+void fill_cache(const std::string& name, storage::PageCache* cache, v1::TierCache* out) {
+  const storage::PageCacheStatistics now = cache->statistics();
+  out->set_name(name);
+  out->set_policy(storage::policy_name(cache->options().policy));
+  out->set_bytes(now.pages * storage::FrozenTier::kPageBytes);
+  out->set_used_bytes(now.resident_pages * storage::FrozenTier::kPageBytes);
+  out->set_hits(now.hits);
+  out->set_faults(now.faults);
+  out->set_pages_read(now.pages_read);
+  out->set_read_errors(now.read_errors + now.short_reads + now.checksum_errors);
+}
+
 void fill_tier(storage::FrozenTier* tier, v1::Tier* out) {
   const storage::FrozenTier::Counts counts = tier->counts();
-  const storage::PageCacheStatistics cache = tier->cache()->statistics();
   out->set_memory_bytes(tier->resident_bytes());
   out->set_memory_budget_bytes(tier->memory_budget_bytes());
   out->set_vectors(counts.tiered_vectors);
@@ -59,12 +70,17 @@ void fill_tier(storage::FrozenTier* tier, v1::Tier* out) {
   out->set_files(counts.files);
   out->set_evictions(counts.evictions);
   out->set_failed_evictions(counts.failed_evictions);
-  out->set_cache_bytes(cache.pages * storage::FrozenTier::kPageBytes);
-  out->set_cache_used_bytes(cache.resident_pages * storage::FrozenTier::kPageBytes);
-  out->set_cache_hits(cache.hits);
-  out->set_cache_faults(cache.faults);
-  out->set_pages_read(cache.pages_read);
-  out->set_read_errors(cache.read_errors + cache.short_reads + cache.checksum_errors);
+  const storage::TierCaches& caches = tier->caches();
+  for (uint32_t i = 0; i < caches.count(); ++i) {
+    v1::TierCache* cache = out->add_caches();
+    fill_cache(caches.name(i), caches.cache(i), cache);
+    out->set_cache_bytes(out->cache_bytes() + cache->bytes());
+    out->set_cache_used_bytes(out->cache_used_bytes() + cache->used_bytes());
+    out->set_cache_hits(out->cache_hits() + cache->hits());
+    out->set_cache_faults(out->cache_faults() + cache->faults());
+    out->set_pages_read(out->pages_read() + cache->pages_read());
+    out->set_read_errors(out->read_errors() + cache->read_errors());
+  }
 }
 
 void fill_compaction(const replay::Compaction& compaction, v1::Compaction* out) {

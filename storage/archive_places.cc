@@ -323,7 +323,8 @@ Status PlacesReader::read(ArchiveChunks* chunks, std::vector<const ArchiveChunk*
 Status PlacesReader::read_files(std::string_view body) {
   SCYPER_ASSIGN_OR_RETURN(const std::vector<NamedFile> named, read_named_files(body, table_->schema().id.value()));
   for (const NamedFile& one : named) {
-    auto file = table_->frozen_store()->tier->open_again(one.stamp, one.data_bytes);
+    const FrozenStore* store = table_->frozen_store();
+    auto file = store->tier->open_again(one.stamp, one.data_bytes, store->tier_cache.load(std::memory_order_relaxed));
     files_status_.Update(file.status());
     files_.push_back(file.ok() ? *std::move(file) : nullptr);
   }
@@ -521,7 +522,8 @@ void read_keys_ahead(const Table& table) {
       merged.push_back(range);
     }
   }
-  if (bytes > tier->cache()->options().bytes / 2) return;
+  const uint32_t cache = table.frozen_store()->tier_cache.load(std::memory_order_relaxed);
+  if (bytes > tier->caches().cache(cache)->options().bytes / 2) return;
   const auto piece = std::make_unique_for_overwrite<char[]>(kPieceBytes);
   for (size_t i = 0; i < merged.size(); ++i) {
     if (i % kAskedTogether == 0) ask(tier, std::span(merged).subspan(i, std::min(kAskedTogether, merged.size() - i)));

@@ -62,16 +62,26 @@ int become_child(const ChildOptions& options, pid_t parent, int socket) {
 }  // namespace
 
 StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& options, const Body& body) {
-  uint32_t number = 0;
-  if (options.pages != nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(number, options.pages->add_process());
-  }
-  auto child = fork(options, number, body);
-  if (!child.ok() && options.pages != nullptr) options.pages->remove_process(number);
+  PagesPlaces places;
+  const Status taken = take_places(options.pages, &places);
+  auto child = taken.ok() ? fork(options, places, body) : taken;
+  if (!child.ok()) leave_places(places);
   return child;
 }
 
-StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& options, uint32_t number,
+Status ChildProcess::take_places(std::span<PageCache* const> pages, PagesPlaces* places) {
+  for (PageCache* one : pages) {
+    SCYPER_ASSIGN_OR_RETURN(const uint32_t number, one->add_process());
+    places->push_back({one, number});
+  }
+  return Status();
+}
+
+void ChildProcess::leave_places(const PagesPlaces& places) noexcept {
+  for (const PagesPlace& place : places) place.pages->remove_process(place.number);
+}
+
+StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& options, const PagesPlaces& places,
                                                            const Body& body) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return system_error("socketpair");
@@ -90,7 +100,7 @@ StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& o
   if (options.frozen != nullptr) options.frozen->end_fork();
   if (options.arena != nullptr) options.arena->end_fork();
   if (pid == 0) {
-    if (options.pages != nullptr) options.pages->enter_process(number);
+    for (const PagesPlace& place : places) place.pages->enter_process(place.number);
     _exit(body(become_child(options, parent, sockets[1])));
   }
   close(sockets[1]);
@@ -102,7 +112,7 @@ StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::fork(const ChildOptions& o
     errno = error;
     return with_hint(system_error("could not fork a snapshot"), "Retry after 1000 ms.");
   }
-  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, sockets[0], watched[0], options, pin, number));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, sockets[0], watched[0], options, pin, places));
 }
 
 ChildProcess::~ChildProcess() {
@@ -141,7 +151,7 @@ int ChildProcess::wait() noexcept {
   }
   is_over_ = true;
   if (frozen_ != nullptr) frozen_->unpin(pin_);
-  if (pages_ != nullptr) pages_->remove_process(number_);
+  leave_places(places_);
   return status_;
 }
 

@@ -72,6 +72,8 @@ TEST(ChildProcessTest, FindsLocksFreeWhateverOthersDo) {
   constexpr size_t kBytes = kArenaGranuleBytes;
   constexpr int kChildren = 200;
   auto arena = *Arena::create(size_t{64} << 20, size_t{64} << 20, PageMode::kSmall);
+  ChildOptions options;
+  options.arena = arena.get();
   std::atomic<bool> stop{false};
   std::vector<std::thread> others;
   for (int i = 0; i < 3; ++i) {
@@ -85,7 +87,7 @@ TEST(ChildProcessTest, FindsLocksFreeWhateverOthersDo) {
     });
   }
   for (int i = 0; i < kChildren; ++i) {
-    auto child = ChildProcess::fork({.arena = arena.get()}, [&](int) {
+    auto child = ChildProcess::fork(options, [&](int) {
       absl::Mutex own;
       absl::MutexLock lock(&own);
       void* block = arena->allocate(kBytes);

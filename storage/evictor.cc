@@ -95,8 +95,10 @@ void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
     return piece.partition == partition && piece.chunk == candidate.chunk;
   });
   if (found == job->pieces.end()) {
-    job->pieces.push_back({partition->table->frozen_store()->gate, partition, candidate.chunk, slot.image, slot.tiered,
-                           std::vector<bool>(partition->plan->columns.size()), nullptr, slot.copies});
+    const FrozenStore* store = partition->table->frozen_store();
+    job->pieces.push_back({store->gate, partition, candidate.chunk, slot.image, slot.tiered,
+                           std::vector<bool>(partition->plan->columns.size()),
+                           store->tier_cache.load(std::memory_order_relaxed), nullptr, slot.copies});
     found = job->pieces.end() - 1;
   }
   found->columns[candidate.column] = true;
@@ -155,7 +157,7 @@ bool Evictor::write_one() {
   }
   const auto behind =
       std::partition(jobs.begin(), jobs.end(), [](const Job& job) { return job.kind != JobKind::kPromotion; });
-  const Status written = write_file({jobs.begin(), behind});
+  const Status written = write_files({jobs.begin(), behind});
   if (!written.ok()) tier_->note_failure();
   for (Job& job : jobs) {
     if (job.kind == JobKind::kPromotion) bring(&job);
@@ -191,7 +193,7 @@ void Evictor::begin_places(Piece* piece, JobKind kind) const {
 }
 
 // Column by column, so that a scan of few columns reads on where it is.
-Status Evictor::write_file(std::span<Job> jobs) {
+Status Evictor::write_files(std::span<Job> jobs) {
   std::vector<std::pair<Piece*, uint32_t>> all;
   for (Job& job : jobs) {
     for (Piece& piece : job.pieces) {
@@ -204,14 +206,23 @@ Status Evictor::write_file(std::span<Job> jobs) {
   }
   if (all.empty()) return Status();
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.first->partition, a.second, a.first->chunk) <
-           std::tuple(b.first->partition, b.second, b.first->chunk);
+    return std::tuple(a.first->cache, a.first->partition, a.second, a.first->chunk) <
+           std::tuple(b.first->cache, b.first->partition, b.second, b.first->chunk);
   });
+  for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    while (end < all.size() && all[end].first->cache == all[begin].first->cache) ++end;
+    SCYPER_RETURN_IF_ERROR(write_file(std::span(all).subspan(begin, end - begin)));
+  }
+  return Status();
+}
+
+// Of one cache.
+Status Evictor::write_file(std::span<const std::pair<Piece*, uint32_t>> vectors) {
   uint64_t stamp = 0;
   const std::string path = tier_->new_path(&stamp);
   SCYPER_ASSIGN_OR_RETURN(auto writer, TierFileWriter::create(tier_->disk(), path, FrozenTier::kPageBytes, stamp));
   if (before_tier_write.fires()) return absl::ResourceExhaustedError("failpoint tier.before_write");
-  for (const auto& [piece, column] : all) {
+  for (const auto& [piece, column] : vectors) {
     const FrozenHeader& head = FrozenChunk(piece->image, nullptr).header_of(column);
     TierPlace& place = piece->places->places[column];
     SCYPER_ASSIGN_OR_RETURN(place.offset, writer->append({reinterpret_cast<const char*>(&head), size_t{head.bytes}}));
@@ -219,8 +230,8 @@ Status Evictor::write_file(std::span<Job> jobs) {
     place.values_at = head.values_at;
   }
   SCYPER_RETURN_IF_ERROR(writer->seal());
-  SCYPER_ASSIGN_OR_RETURN(const std::shared_ptr<const TierFile> file, tier_->adopt(path));
-  for (const auto& [piece, column] : all) piece->places->places[column].file = file;
+  SCYPER_ASSIGN_OR_RETURN(const std::shared_ptr<const TierFile> file, tier_->adopt(path, vectors[0].first->cache));
+  for (const auto& [piece, column] : vectors) piece->places->places[column].file = file;
   tier_->note_eviction();
   return Status();
 }
@@ -295,7 +306,7 @@ bool is_damaged(const TieredColumns& tiered, std::span<const FrozenTier::Damaged
     const uint64_t first = place.offset / FrozenTier::kPageBytes;
     const uint64_t last = (place.offset + place.bytes - 1) / FrozenTier::kPageBytes;
     return std::any_of(pages.begin(), pages.end(), [&](const FrozenTier::DamagedPage& page) {
-      return page.file == place.file->number() && page.first <= last && first <= page.last;
+      return page.stamp == place.file->stamp() && page.first <= last && first <= page.last;
     });
   });
 }

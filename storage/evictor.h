@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -36,7 +37,8 @@ EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, 
 // Brings data of frozen vectors to the tier when there is more of it in memory than FrozenTierOptions::memory_bytes, in
 // steps as the compactor's:
 //   1. claim(): the coldest vectors of some partitions are noted;
-//   2. write_one(): all that is noted is written to one new file, column by column; each chunk gets an image without;
+//   2. write_one(): all that is noted is written to one new file per page cache (FrozenStore::tier_cache), column by
+//      column; each chunk gets an image without;
 //   3. finish_one(): slots get these images and the places, the old ones are retired.
 // An error of the disk, or no memory for the new image: the vectors stay in memory.
 // While there is no excess, vectors whose use costs more than their way come back the same way (promotion.cc), once per
@@ -70,6 +72,7 @@ class Evictor {
     const char* image;  // pinned
     std::shared_ptr<const TieredColumns> before;
     std::vector<bool> columns;                    // that go, or come
+    uint32_t cache;                               // of files that are written for it
     std::shared_ptr<TieredColumns> places;        // then
     std::shared_ptr<const TieredColumns> copies;  // the slot's; then those that it is to have
     const char* next = nullptr;  // the image without the columns' data, or with it; null: there is none
@@ -101,7 +104,8 @@ class Evictor {
   void start(Job job);
   void start_eviction(std::span<const EvictionCandidate> candidates);
   bool use_copy(Piece* piece, uint32_t column);
-  Status write_file(std::span<Job> jobs);
+  Status write_files(std::span<Job> jobs);
+  Status write_file(std::span<const std::pair<Piece*, uint32_t>> vectors);
   void make_images(Job* job);
   void begin_places(Piece* piece, JobKind kind) const;
   void finish(Piece* piece, JobKind kind);

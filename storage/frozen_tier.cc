@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -33,11 +34,6 @@ constexpr uint64_t kTierFilesMax = 512;
 constexpr size_t kMarksMax = size_t{1} << 20;
 // VectorMark::cost of a new vector: it is to stay for some windows, until its use is known.
 constexpr uint32_t kNewCost = 16;
-// Children that read: snapshots, archives, digests.
-constexpr uint32_t kProcessesMax = 256;
-// While all pages are pinned or under way, others let go of theirs soon.
-constexpr int kFullRetries = 1000;
-constexpr useconds_t kFullWaitUs = 1000;
 constexpr int kLockRetries = 100;
 constexpr useconds_t kLockWaitUs = 10'000;
 
@@ -65,7 +61,7 @@ StatusOr<std::unique_ptr<FrozenTier>> FrozenTier::create(const FrozenTierOptions
 
 Status FrozenTier::start() {
   constexpr size_t kHeadBytes = 4096;  // before the marks
-  static_assert((2 + 3 * kDamageMax) * sizeof(uint32_t) <= kHeadBytes);
+  static_assert((2 + kDamageWords * kDamageMax) * sizeof(uint32_t) <= kHeadBytes);
   if (!disk_->exists(options_.directory)) SCYPER_RETURN_IF_ERROR(disk_->make_directory(options_.directory));
   directory_ = open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory_ < 0) {
@@ -78,12 +74,7 @@ Status FrozenTier::start() {
     return sql_error("55006", absl::StrCat("another process uses the tier's directory ", options_.directory));
   }
   SCYPER_RETURN_IF_ERROR(find_files());
-  PageCacheOptions cache;
-  cache.bytes = options_.cache_bytes;
-  cache.page_bytes = kPageBytes;
-  cache.policy = options_.cache_policy;
-  cache.processes_max = kProcessesMax;
-  SCYPER_ASSIGN_OR_RETURN(cache_, PageCache::create(cache));
+  SCYPER_ASSIGN_OR_RETURN(caches_, TierCaches::create(options_, kPageBytes));
   SCYPER_ASSIGN_OR_RETURN(marks_memory_,
                           SharedMemory::create("scyper-tier-marks", kHeadBytes + kMarksMax * sizeof(VectorMark), true));
   now_ = reinterpret_cast<std::atomic<uint32_t>*>(marks_memory_->write());
@@ -94,9 +85,8 @@ Status FrozenTier::start() {
 }
 
 FrozenTier::~FrozenTier() {
-  for (std::atomic<PageReader*>& reader : readers_) delete reader.load();
   remove_closed();  // what was found may be wanted by the next process, if this one has never served
-  cache_.reset();
+  caches_.reset();
   if (directory_ >= 0) close(directory_);
 }
 
@@ -111,54 +101,9 @@ Status FrozenTier::find_files() {
   return Status();
 }
 
-namespace {
-// Threads go back to the reader that they had, which knows where they were.
-size_t own_reader_place() {
-  static std::atomic<uint32_t> next{0};
-  thread_local const uint32_t place = next.fetch_add(1, std::memory_order_relaxed);
-  return place;
-}
-}  // namespace
-
-StatusOr<PageReader*> FrozenTier::take_reader() {
-  Readers& readers = cache_->is_child() ? child_readers_ : readers_;
-  const size_t own = own_reader_place();
-  for (int tries = 0;; ++tries) {
-    for (size_t i = 0; i < readers.size(); ++i) {
-      std::atomic<PageReader*>& place = readers[(own + i) % readers.size()];
-      if (place.load(std::memory_order_relaxed) == nullptr) continue;
-      PageReader* reader = place.exchange(nullptr, std::memory_order_acquire);
-      if (reader != nullptr) return reader;
-    }
-    auto made = PageReader::create(cache_.get());
-    if (made.ok()) return made->release();
-    // more threads than readers: each has one for as long as one read takes
-    if (tries == kFullRetries) return made.status();
-    usleep(kFullWaitUs);
-  }
-}
-
-void FrozenTier::give_back(PageReader* reader) {
-  Readers& readers = cache_->is_child() ? child_readers_ : readers_;
-  const size_t own = own_reader_place();
-  for (size_t i = 0;; ++i) {  // there are as many places as readers
-    PageReader* empty = nullptr;
-    if (readers[(own + i) % readers.size()].compare_exchange_strong(empty, reader, std::memory_order_release)) return;
-  }
-}
-
 Status FrozenTier::read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept {
-  SCYPER_ASSIGN_OR_RETURN(PageReader * reader, take_reader());
-  Status status = reader->read(file, offset, bytes, out);
-  for (int tries = 0; sqlstate_of(status) == "53200" && tries < kFullRetries; ++tries) {
-    usleep(kFullWaitUs);
-    status = reader->read(file, offset, bytes, out);
-  }
-  if (!status.ok()) {
-    reader->unpin();
-    if (sqlstate_of(status) == "XX001") note_damage(file, offset, bytes);
-  }
-  give_back(reader);
+  Status status = caches_->read(file, offset, bytes, out);
+  if (sqlstate_of(status) == "XX001") note_damage(file, offset, bytes);
   return status;
 }
 
@@ -166,8 +111,10 @@ const char* FrozenTier::CachedReads::find(const TierFile& file, uint64_t page) n
   const auto pin = static_cast<uint32_t>(page % pages_.size());
   Page& held = pages_[pin];
   if (held.file == &file && held.number == page) return held.bytes;
+  if (reader_ != nullptr && cache_ != file.cache()) end();
   if (reader_ == nullptr) {
-    const auto taken = tier_->take_reader();
+    cache_ = file.cache();
+    const auto taken = tier_->caches().take_reader(cache_);
     if (!taken.ok()) return nullptr;
     reader_ = *taken;
   }
@@ -196,42 +143,36 @@ void FrozenTier::CachedReads::end() noexcept {
     if (pages_[pin].file != nullptr) reader_->unpin(pin);
     pages_[pin] = Page();
   }
-  tier_->give_back(std::exchange(reader_, nullptr));
+  tier_->caches().give_back(cache_, std::exchange(reader_, nullptr));
 }
 
-size_t FrozenTier::ask(std::span<const PageReader::Range> ranges) noexcept {
-  const auto reader = take_reader();
-  if (!reader.ok()) return 0;
-  const size_t taken = (*reader)->ask(ranges);
-  give_back(*reader);
-  return taken;
-}
+size_t FrozenTier::ask(std::span<const PageReader::Range> ranges) noexcept { return caches_->ask(ranges); }
 
 void FrozenTier::note_damage(const TierFile& file, uint64_t offset, size_t bytes) noexcept {
-  const auto first = static_cast<uint32_t>(offset / kPageBytes);
-  const auto last = static_cast<uint32_t>((offset + bytes - 1) / kPageBytes);
+  const std::array<uint32_t, kDamageWords> page = {
+      static_cast<uint32_t>(file.stamp()), static_cast<uint32_t>(file.stamp() >> 32),
+      static_cast<uint32_t>(offset / kPageBytes), static_cast<uint32_t>((offset + bytes - 1) / kPageBytes)};
   const auto is_noted = [&](const std::atomic<uint32_t>* entry) {
-    return entry[0].load(std::memory_order_relaxed) == file.number() + 1 &&
-           entry[1].load(std::memory_order_relaxed) == first && entry[2].load(std::memory_order_relaxed) == last;
+    return std::equal(page.begin(), page.end(), entry, [](uint32_t word, const std::atomic<uint32_t>& noted) {
+      return noted.load(std::memory_order_relaxed) == word;
+    });
   };
   for (size_t i = 0; i < kDamageMax; ++i) {  // one that is read again and again leaves room for others
-    if (is_noted(damage_ + 1 + i * 3)) return;
+    if (is_noted(damage_ + 1 + i * kDamageWords)) return;
   }
   const uint32_t number = damage_->fetch_add(1, std::memory_order_relaxed) % kDamageMax;
-  std::atomic<uint32_t>* entry = damage_ + 1 + size_t{number} * 3;
-  entry[1].store(first, std::memory_order_relaxed);
-  entry[2].store(last, std::memory_order_relaxed);
-  entry[0].store(file.number() + 1, std::memory_order_relaxed);
+  std::atomic<uint32_t>* entry = damage_ + 1 + size_t{number} * kDamageWords;
+  for (size_t i = kDamageWords; i > 0; --i) entry[i - 1].store(page[i - 1], std::memory_order_relaxed);
 }
 
 std::vector<FrozenTier::DamagedPage> FrozenTier::damage() const {
   std::vector<DamagedPage> pages;
   if (damage_->load(std::memory_order_relaxed) == 0) return pages;
   for (size_t i = 0; i < kDamageMax; ++i) {
-    const std::atomic<uint32_t>* entry = damage_ + 1 + i * 3;
-    const uint32_t file = entry[0].load(std::memory_order_relaxed);
-    if (file == 0) continue;
-    pages.push_back({file - 1, entry[1].load(std::memory_order_relaxed), entry[2].load(std::memory_order_relaxed)});
+    const std::atomic<uint32_t>* entry = damage_ + 1 + i * kDamageWords;
+    const auto word = [&](size_t at) { return entry[at].load(std::memory_order_relaxed); };
+    const uint64_t stamp = uint64_t{word(1)} << 32 | word(0);
+    if (stamp != 0) pages.push_back({stamp, word(2), word(3)});
   }
   return pages;
 }
@@ -255,12 +196,17 @@ std::string FrozenTier::new_path(uint64_t* stamp) {
   MutexLock lock(&mutex_);
   do {
     *stamp = ++stamp_;
-  } while (found_.contains(*stamp) || closed_.contains(*stamp) || open_.contains(*stamp));
+  } while (found_.contains(*stamp) || closed_.contains(*stamp) || is_open(*stamp));
   return path_of(*stamp);
 }
 
-StatusOr<std::shared_ptr<const TierFile>> FrozenTier::adopt(const std::string& path) {
-  auto opened = cache_->open(path);
+bool FrozenTier::is_open(uint64_t stamp) const {
+  const auto open = open_.lower_bound({stamp, 0});
+  return open != open_.end() && open->first.first == stamp;
+}
+
+StatusOr<std::shared_ptr<const TierFile>> FrozenTier::adopt(const std::string& path, uint32_t cache) {
+  auto opened = caches_->cache(cache)->open(path);
   if (!opened.ok()) {
     disk_->remove(path).IgnoreError();  // else the next start does
     return opened.status();
@@ -279,22 +225,22 @@ std::shared_ptr<const TierFile> FrozenTier::take_up(std::shared_ptr<const TierFi
   });
   found_.erase(raw->stamp());
   closed_.erase(raw->stamp());
-  open_[raw->stamp()] = handle;
+  open_[{raw->stamp(), raw->cache()}] = handle;
   return handle;
 }
 
-StatusOr<std::shared_ptr<const TierFile>> FrozenTier::open_again(uint64_t stamp, uint64_t data_bytes) {
+StatusOr<std::shared_ptr<const TierFile>> FrozenTier::open_again(uint64_t stamp, uint64_t data_bytes, uint32_t cache) {
   const std::string path = path_of(stamp);
   std::shared_ptr<const TierFile> file;  // its end takes the lock
   MutexLock lock(&mutex_);
-  if (const auto open = open_.find(stamp); open != open_.end()) {
+  if (const auto open = open_.find({stamp, cache}); open != open_.end()) {
     file = open->second.lock();
     if (file != nullptr && file->data_bytes() == data_bytes) return file;
   }
   if (!disk_->exists(path)) return sql_error("XX001", absl::StrCat(path, ": the file is missing"));
-  SCYPER_ASSIGN_OR_RETURN(std::shared_ptr<const TierFile> opened, cache_->open(path));
+  SCYPER_ASSIGN_OR_RETURN(std::shared_ptr<const TierFile> opened, caches_->cache(cache)->open(path));
   if (opened->stamp() == stamp && opened->data_bytes() == data_bytes) return take_up(std::move(opened));
-  cache_->retire(*opened);
+  caches_->cache(cache)->retire(*opened);
   return sql_error("XX001", absl::StrCat(path, ": is another file of the tier"));
 }
 
@@ -305,7 +251,7 @@ void FrozenTier::keep(uint64_t archive_lsn, std::set<uint64_t> stamps) {
 
 void FrozenTier::keep_all(uint64_t archive_lsn) {
   MutexLock lock(&mutex_);
-  for (const auto& [stamp, file] : open_) archived_[archive_lsn].insert(stamp);
+  for (const auto& [key, file] : open_) archived_[archive_lsn].insert(key.first);
 }
 
 void FrozenTier::keep_only(const std::set<uint64_t>& archive_lsns) {
@@ -320,14 +266,14 @@ void FrozenTier::retire_unused() {
     MutexLock lock(&mutex_);
     unused.swap(unused_);
     for (const auto& file : unused) {
-      const auto open = open_.find(file->stamp());
+      const auto open = open_.find({file->stamp(), file->cache()});
       if (open == open_.end() || !open->second.expired()) continue;  // it has been opened again
       open_.erase(open);
-      closed_.insert(file->stamp());
+      if (!is_open(file->stamp())) closed_.insert(file->stamp());
     }
   }
   for (const auto& file : unused) {
-    cache_->retire(*file);
+    caches_->cache(file->cache())->retire(*file);
     files_.fetch_sub(1, std::memory_order_relaxed);
     file_bytes_.fetch_sub(file->data_bytes(), std::memory_order_relaxed);
   }

@@ -75,7 +75,7 @@ class PromotionTest : public TieredFixture {
     ChildOptions options;
     options.arena = fixture_->store.arena.get();
     options.frozen = fixture_->memory.get();
-    options.pages = tier_->cache();
+    options.pages = tier_->caches().all();
     auto child = ChildProcess::fork(options, [this](int socket) {
       char go;
       if (read(socket, &go, 1) != 1) return 1;

@@ -60,6 +60,7 @@ struct ClassRow {
   size_t columns;
   bool has_index = false;
   size_t checks = 0;
+  std::string tier_cache = {};
 };
 
 SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
@@ -96,7 +97,7 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           false,
           int64_t{0},  // relrewrite
           access_value(access, catalog),
-          SystemValue(),
+          row.tier_cache.empty() ? SystemValue() : SystemValue(absl::StrCat("{tier_cache=", row.tier_cache, "}")),
           SystemValue()};
 }
 
@@ -109,8 +110,9 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
     const char* kind = catalog.composites.count(name) != 0               ? "c"
                        : catalog.find_materialized_view(name) != nullptr ? "m"
                                                                          : "r";
+    const bool has_rules = rules != catalog.rules.end();
     add({table_oid(schema), name, kind, storage::visible_columns(schema), !schema.indexes.empty(),
-         rules == catalog.rules.end() ? 0 : rules->second.checks.size()});
+         has_rules ? rules->second.checks.size() : 0, has_rules ? rules->second.tier_cache : std::string()});
     for (const auto& index : schema.indexes) add({index_oid(index), index.name, "i", key_count(index)});
   }
   for (const auto& [name, view] : catalog.views)

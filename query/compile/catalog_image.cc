@@ -13,10 +13,11 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 11;
-// These are read, too: without hot data views; without the access of sequences, either; without what encode_more()
-// writes, either.
-constexpr uint32_t kVersionWithoutHotData = 10, kVersionWithoutSequences = 9, kVersionBefore = 8;
+constexpr uint32_t kVersion = 12;
+// These are read, too: without the caches of tables; without hot data views, either; without the access of sequences,
+// either; without what encode_more() writes, either.
+constexpr uint32_t kVersionWithoutCaches = 11, kVersionWithoutHotData = 10, kVersionWithoutSequences = 9,
+                   kVersionBefore = 8;
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -370,7 +371,8 @@ bool is_sound(const Catalog& catalog) {
   return true;
 }
 
-// Of triggers and foreign keys in the order of the maps; materialized views; access of sequences; hot data views.
+// Of triggers and foreign keys in the order of the maps; materialized views; access of sequences; hot data views;
+// caches of tables in the order of the map.
 void encode_more(ImageWriter* out, Catalog* catalog) {
   for (const auto& [key, trigger] : catalog->triggers) {
     Trigger written = *trigger;
@@ -393,6 +395,7 @@ void encode_more(ImageWriter* out, Catalog* catalog) {
     out->text(key);
     walk(*out, written);
   }
+  for (const auto& [name, table] : catalog->tables) out->text(catalog->rules[table->schema().id].tier_cache);
 }
 
 Status decode_hot_data(ImageReader* in, Catalog* catalog) {
@@ -439,7 +442,10 @@ Status decode_more(ImageReader* in, uint32_t version, Catalog* catalog) {
   } else {
     decode_sequence_access(in, catalog);
   }
-  return version > kVersionWithoutHotData ? decode_hot_data(in, catalog) : Status();
+  if (version > kVersionWithoutHotData) SCYPER_RETURN_IF_ERROR(decode_hot_data(in, catalog));
+  if (version <= kVersionWithoutCaches) return Status();
+  for (const auto& [name, table] : catalog->tables) in->text(catalog->rules[table->schema().id].tier_cache);
+  return Status();
 }
 
 }  // namespace

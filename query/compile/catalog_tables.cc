@@ -24,13 +24,16 @@ void note_tables(Catalog* catalog, storage::FrozenMemory* frozen, storage::Froze
     if (tier != nullptr && tier->learns())
       table->frozen_store()->learner = std::make_unique<storage::HotViewLearner>(table->schema());
   }
-  note_hot_views(*catalog);
+  note_placement(*catalog);
 }
 
-void note_hot_views(const Catalog& catalog) {
+void note_placement(const Catalog& catalog) {
   for (const auto& [name, table] : catalog.tables) {
     storage::FrozenStore* store = table->frozen_store();
     if (store == nullptr) continue;
+    const auto rules = catalog.rules.find(table->schema().id);
+    if (store->tier != nullptr && rules != catalog.rules.end())
+      store->tier_cache = store->tier->caches().number_of(rules->second.tier_cache);
     const std::shared_ptr<const storage::HotViews> now = store->hot_views();
     const std::string wanted = hot_views_text(catalog, table->schema().id);
     if ((now == nullptr ? std::string() : now->made_of) == wanted) continue;

@@ -67,7 +67,10 @@ class Definer {
   Status create_table(const ast::CreateTableStatement& create, ResultSet* result);
   Status define_columns(const ast::CreateTableStatement& create, storage::TableSchema* schema, TableRules* rules);
   Status define_partitioning(const ast::CreateTableStatement& create, storage::TableSchema* schema);
-  Status define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema);
+  Status define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema, TableRules* rules,
+                        ResultSet* result);
+  Status unrecognized(const ast::Option& option) const;
+  Status define_tier_cache(const ast::Option& option, TableRules* rules, ResultSet* result);
   Status define_column(const ast::ColumnDefinition& column, storage::TableSchema* schema, TableRules* rules);
   Status define_column_rule(const ast::ColumnDefinition& column, const ast::Constraint& constraint, uint32_t number,
                             storage::TableSchema* schema, TableRules* rules);
@@ -108,6 +111,7 @@ class Definer {
   // definition_alter.cc
   Status alter_table(const ast::AlterTableStatement& alter, ResultSet* result);
   Status alter_one(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
+  Status alter_options(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status apply_change(TableChange change);
   StatusOr<uint32_t> column_to_alter(const std::string& column, const std::string& name);
   Status default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text, uint64_t rows,

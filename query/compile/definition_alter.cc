@@ -139,6 +139,9 @@ Status Definer::alter_one(const ast::AlterTableCommand& command, const std::stri
       return set_firing(command, name);
     case ast::AlterTableAction::kSetOwner:
       return set_owner(command.owner, name);
+    case ast::AlterTableAction::kSetOptions:
+    case ast::AlterTableAction::kResetOptions:
+      return alter_options(command, name, result);
     default:
       return error("0A000", absl::StrCat("ALTER TABLE ... ", command.action_name, " is not supported"),
                    command.location);

@@ -123,6 +123,9 @@ Status Definer::alter_materialized_view(const ast::AlterTableStatement& alter, R
       SCYPER_RETURN_IF_ERROR(set_owner(command.owner, name));
     } else if (command.action == ast::AlterTableAction::kSetOptions && says_filled(command.options)) {
       SCYPER_RETURN_IF_ERROR(empty_materialized_view(name, true));
+    } else if (command.action == ast::AlterTableAction::kSetOptions ||
+               command.action == ast::AlterTableAction::kResetOptions) {
+      SCYPER_RETURN_IF_ERROR(alter_options(command, name, result));
     } else {
       return with_detail(
           error("42809",

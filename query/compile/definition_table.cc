@@ -36,7 +36,7 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
   schema.name = name;
   schema.layout = options_.layout;
   SCYPER_RETURN_IF_ERROR(define_columns(create, &schema, &rules));
-  SCYPER_RETURN_IF_ERROR(define_options(create.options, &schema));
+  SCYPER_RETURN_IF_ERROR(define_options(create.options, &schema, &rules, result));
   SCYPER_RETURN_IF_ERROR(define_partitioning(create, &schema));
   SCYPER_RETURN_IF_ERROR(define_keys(create, &schema));
   for (const auto& like : create.likes) SCYPER_RETURN_IF_ERROR(copy_indexes(like, &schema, &rules));
@@ -197,12 +197,28 @@ Status Definer::define_default(const ast::Expr& expr, const SqlType& type, Table
   return absl::OkStatus();
 }
 
-Status Definer::define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema) {
+namespace {
+
+// PostgreSQL's, about what there is nothing of here.
+bool is_needless(const ast::Option& option) {
+  return option.name == "fillfactor" || option.name.starts_with("autovacuum_") || option.name_space == "toast";
+}
+
+}  // namespace
+
+Status Definer::unrecognized(const ast::Option& option) const {
+  return error("22023", absl::StrCat("unrecognized parameter \"", option.name, "\""), -1);
+}
+
+Status Definer::define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema, TableRules* rules,
+                               ResultSet* result) {
   for (const auto& option : options) {
-    // PostgreSQL's, about what there is nothing of here
-    if (option.name == "fillfactor" || option.name.starts_with("autovacuum_") || option.name_space == "toast") continue;
-    if (option.name != "layout")
-      return error("22023", absl::StrCat("unrecognized parameter \"", option.name, "\""), option.location);
+    if (is_needless(option)) continue;
+    if (option.name == "tier_cache") {
+      SCYPER_RETURN_IF_ERROR(define_tier_cache(option, rules, result));
+      continue;
+    }
+    if (option.name != "layout") return unrecognized(option);
     if (option.value == "row")
       schema->layout = storage::Layout::kRow;
     else if (option.value == "column")
@@ -210,6 +226,33 @@ Status Definer::define_options(const std::vector<ast::Option>& options, storage:
     else
       return error("22023", absl::StrCat("invalid value for parameter \"layout\": \"", option.value, "\""),
                    option.location);
+  }
+  return absl::OkStatus();
+}
+
+// The definition is the cluster's, caches are each node's own: a name that is not known here is one all the same.
+Status Definer::define_tier_cache(const ast::Option& option, TableRules* rules, ResultSet* result) {
+  if (!storage::is_cache_name(option.value))
+    return error("22023", absl::StrCat("invalid value for parameter \"tier_cache\": \"", option.value, "\""), -1);
+  rules->tier_cache = option.value;
+  if (!options_.tier.directory.empty() && !storage::has_cache(options_.tier, option.value))
+    result->notices.push_back(
+        absl::StrCat("WARNING:  this node has no cache \"", option.value, "\" (tier_caches); it uses the default one"));
+  return absl::OkStatus();
+}
+
+// ALTER TABLE ... SET (...), RESET (...): of storage parameters.
+Status Definer::alter_options(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
+  TableRules& rules = next().rules[next().find_table(name)->schema().id];
+  const bool resets = command.action == ast::AlterTableAction::kResetOptions;
+  for (const ast::Option& option : command.options) {
+    if (resets && option.has_value) return error("42601", "RESET must not include values for parameters", -1);
+    if (option.name == "layout")
+      return error("0A000", "changing the layout of a table is not supported", option.location);
+    if (resets && option.name == "tier_cache" && option.name_space.empty()) rules.tier_cache.clear();
+    if (resets || is_needless(option)) continue;  // PostgreSQL resets what it does not know, too
+    if (option.name != "tier_cache") return unrecognized(option);
+    SCYPER_RETURN_IF_ERROR(define_tier_cache(option, &rules, result));
   }
   return absl::OkStatus();
 }

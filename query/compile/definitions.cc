@@ -326,7 +326,7 @@ void TransactionDefinitions::forget() {
   if (!versions_.empty()) {
     release_all_but(*services_.published());
     for (const auto& [name, type] : services_.published()->enums) publish_enum(type);  // as they were called
-    note_hot_views(*services_.published());
+    note_placement(*services_.published());
   }
   reset();
 }

@@ -192,7 +192,8 @@ StatusOr<std::shared_ptr<const TierFile>> PageCache::State::open(const std::stri
   file->gains.resize(file->checksums.size());
   MutexLock lock(&mutex_);
   const uint32_t number = next_file_++;
-  auto handle = std::make_shared<const TierFile>(number, path, info.stamp, file->checksums.size(), info.data_bytes);
+  auto handle = std::make_shared<const TierFile>(options_.number, number, path, info.stamp, file->checksums.size(),
+                                                 info.data_bytes);
   files_.emplace(number, std::move(file));
   count_pages();
   return handle;

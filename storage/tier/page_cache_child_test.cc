@@ -28,7 +28,7 @@ bool is_right(PageReader* reader, const TierFile& file, uint64_t stamp, uint64_t
 
 std::unique_ptr<ChildProcess> fork_child(PageCache* cache, const ChildProcess::Body& body) {
   ChildOptions options;
-  options.pages = cache;
+  options.pages = {cache};
   auto child = ChildProcess::fork(options, body);
   EXPECT_TRUE(child.ok()) << child.status();
   return *std::move(child);

@@ -273,12 +273,18 @@ struct TableStorage {
   storage::TableTemperature temperature;
   std::vector<LearnedView> learned_views;
 };
+struct TierCacheStatus {
+  std::string name, policy;
+  uint64_t bytes = 0, used_bytes = 0;
+  uint64_t hits = 0, faults = 0, pages_read = 0, read_errors = 0;  // pages
+};
 struct TierStatus {
   uint64_t memory_bytes = 0, memory_budget_bytes = 0;  // of frozen chunks' images
   uint64_t vectors = 0, vector_bytes = 0;              // whose data is in files
   uint64_t files = 0, evictions = 0, failed_evictions = 0;
-  uint64_t cache_bytes = 0, cache_used_bytes = 0;
+  uint64_t cache_bytes = 0, cache_used_bytes = 0;                              // of all caches, as the next
   uint64_t cache_hits = 0, cache_faults = 0, pages_read = 0, read_errors = 0;  // pages
+  std::vector<TierCacheStatus> caches;
 };
 struct CompactionStatus {
   std::string observer;

@@ -158,6 +158,7 @@ struct TableRules {
   std::vector<Column> columns;
   std::vector<Check> checks;
   std::vector<ForeignKey> foreign_keys;
+  std::string tier_cache;  // storage parameter: through which its frozen data is read; empty = the default one
   Access access;
 };
 

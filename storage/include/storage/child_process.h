@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -23,7 +26,7 @@ struct ChildOptions {
   Arena* arena = nullptr;             // that the child allocates from; null: it does not
   // What the child sees of it stays until it is reaped; outlives the ChildProcess. Null: it sees nothing of any.
   FrozenMemory* frozen = nullptr;
-  PageCache* pages = nullptr;  // that the child reads through; outlives the ChildProcess. Null: it does not
+  std::vector<PageCache*> pages = {};  // that the child reads through; outlive the ChildProcess
 };
 
 // What a process uses, from /proc/<pid>/smaps_rollup. copied_bytes: pages that it shares with nobody: what
@@ -53,7 +56,7 @@ class ChildProcess {
  public:
   using Body = std::function<int(int socket)>;
 
-  // 58030 when the system refuses (memory, processes); 53400 when the page cache has no place for one more.
+  // 58030 when the system refuses (memory, processes); 53400 when a page cache has no place for one more.
   static StatusOr<std::unique_ptr<ChildProcess>> fork(const ChildOptions& options, const Body& body);
   ~ChildProcess();  // kills and waits
   ChildProcess(const ChildProcess&) = delete;
@@ -72,24 +75,27 @@ class ChildProcess {
   StatusOr<ProcessMemory> memory() const;
 
  private:
-  ChildProcess(pid_t pid, int socket, int watched, const ChildOptions& options, uint64_t pin, uint32_t number)
-      : pid_(pid),
-        socket_(socket),
-        frozen_(options.frozen),
-        pin_(pin),
-        pages_(options.pages),
-        number_(number),
-        watched_(watched) {}
+  // The child's number in a page cache.
+  struct PagesPlace {
+    PageCache* pages;
+    uint32_t number;
+  };
+  using PagesPlaces = std::vector<PagesPlace>;
 
-  static StatusOr<std::unique_ptr<ChildProcess>> fork(const ChildOptions& options, uint32_t number, const Body& body);
+  ChildProcess(pid_t pid, int socket, int watched, const ChildOptions& options, uint64_t pin, PagesPlaces places)
+      : pid_(pid), socket_(socket), frozen_(options.frozen), pin_(pin), places_(std::move(places)), watched_(watched) {}
+
+  static Status take_places(std::span<PageCache* const> pages, PagesPlaces* places);
+  static void leave_places(const PagesPlaces& places) noexcept;
+  static StatusOr<std::unique_ptr<ChildProcess>> fork(const ChildOptions& options, const PagesPlaces& places,
+                                                      const Body& body);
 
   const pid_t pid_;
   const int socket_;
   FrozenMemory* const frozen_;
   const uint64_t pin_;  // FrozenPin; of no meaning without frozen_
-  PageCache* const pages_;
-  const uint32_t number_;  // of the process there; of no meaning without pages_
-  int watched_;            // a pipe that the child closes when it is watched; -1 = is closed here too
+  const PagesPlaces places_;
+  int watched_;  // a pipe that the child closes when it is watched; -1 = is closed here too
   mutable absl::Mutex mutex_;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   int status_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -131,6 +131,7 @@ struct FrozenStore {
 
   FrozenMemory* const memory;
   FrozenTier* tier = nullptr;               // set before there are rows, as the next; outlives it
+  std::atomic<uint32_t> tier_cache{0};      // of TierCaches: that files which are written or opened from now on get
   std::unique_ptr<HotViewLearner> learner;  // null: no view is learned
   RelationDictionaries dictionaries;
   const std::shared_ptr<FreezeGate> gate = std::make_shared<FreezeGate>();

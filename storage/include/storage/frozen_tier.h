@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -17,6 +18,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "storage/page_cache.h"
+#include "storage/tier_caches.h"
 #include "storage/tier_options.h"
 
 // Where the data of frozen vectors lies that is not in memory (docs/tiering.md).
@@ -57,9 +59,9 @@ struct TieredColumns {
   uint32_t made = 0;              // of copies: FrozenTier::now() when the last of them came to memory
 };
 
-// The files of a node's frozen vectors, the cache that they are read through, and how much stays in memory.
-// Files are immutable and written whole, one per eviction (storage/evictor.h), and known by their stamps. One is
-// removed when no slot refers to it and no archive names it; children that read it are served until they are gone
+// The files of a node's frozen vectors, the caches that they are read through, and how much stays in memory.
+// Files are immutable and written whole, one per eviction and cache (storage/evictor.h), and known by their stamps. One
+// is removed when no slot refers to it and no archive names it; children that read it are served until they are gone
 // (PageCache::retire()). What the directory has at the start can be opened again; what nobody has opened, and no
 // archive names, goes with the first remove_unused(). Owner: query::Database; outlives its tables. Threads: any.
 // Fork: the child reads, and marks; nothing else.
@@ -77,7 +79,8 @@ class FrozenTier {
   Status read(const TierFile& file, uint64_t offset, size_t bytes, char* out) noexcept;
   // Before several of these: has what is missing read at once (PageReader::ask()).
   size_t ask(std::span<const PageReader::Range> ranges) noexcept;
-  PageCache* cache() { return cache_.get(); }
+  TierCaches& caches() { return *caches_; }
+  PageCache* cache() { return caches_->cache(0); }  // the default one
 
   // Reads of what the cache has, one after the other: of the values of a row, which share pages. Holds one of the
   // tier's readers and some pages, so nothing else is read meanwhile. Owner: one thread.
@@ -102,13 +105,14 @@ class FrozenTier {
       const char* bytes = nullptr;
     };
     FrozenTier* const tier_;
+    uint32_t cache_ = 0;  // that the reader is of
     PageReader* reader_ = nullptr;
     std::array<Page, PageReader::kPins> pages_;  // by pin
   };
 
   // What read() has found damaged lately, here and in children: pages [first, last] of a file.
   struct DamagedPage {
-    uint32_t file;  // TierFile::number()
+    uint64_t stamp;
     uint32_t first;
     uint32_t last;
   };
@@ -122,17 +126,18 @@ class FrozenTier {
       ABSL_LOCKS_EXCLUDED(source_mutex_);
   void note_repair() { repaired_chunks_.fetch_add(1, std::memory_order_relaxed); }
 
-  // A new file's path and stamp, and the file once it is sealed: it goes when the last copy of the pointer does and no
-  // archive names it.
+  // A new file's path and stamp, and the file once it is sealed, in a cache of this number: it goes when the last copy
+  // of the pointer does and no archive names it.
   Disk* disk() { return disk_.get(); }
   std::string new_path(uint64_t* stamp);
-  StatusOr<std::shared_ptr<const TierFile>> adopt(const std::string& path);
+  StatusOr<std::shared_ptr<const TierFile>> adopt(const std::string& path, uint32_t cache = 0);
   // Removes files that nothing refers to any more, those that were there at the start, too: recovery is over. Takes as
   // long as the disk likes.
   void remove_unused();
 
-  // A file that was there at the start; it may be opened several times. XX001: it is missing, damaged, or another one.
-  StatusOr<std::shared_ptr<const TierFile>> open_again(uint64_t stamp, uint64_t data_bytes);
+  // A file that was there at the start; it may be opened several times, in several caches, too. XX001: it is missing,
+  // damaged, or another one.
+  StatusOr<std::shared_ptr<const TierFile>> open_again(uint64_t stamp, uint64_t data_bytes, uint32_t cache = 0);
   // The node's own archive of this LSN names these files, or all that slots may refer to now: they stay until
   // keep_only() leaves it out.
   void keep(uint64_t archive_lsn, std::set<uint64_t> stamps);
@@ -190,32 +195,27 @@ class FrozenTier {
   void remove_tiered(uint64_t vectors, uint64_t bytes);
 
  private:
-  using Readers = std::array<std::atomic<PageReader*>, 64>;
-
   explicit FrozenTier(const FrozenTierOptions& options);
   Status start();
   Status find_files();
   std::string path_of(uint64_t stamp) const;
   std::shared_ptr<const TierFile> take_up(std::shared_ptr<const TierFile> file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool is_open(uint64_t stamp) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);  // in any cache
   void retire_unused();
   void remove_closed();
-  StatusOr<PageReader*> take_reader();
-  void give_back(PageReader* reader);
 
   const FrozenTierOptions options_;
   const std::unique_ptr<Disk> disk_;
   int directory_ = -1;  // locked
-  std::unique_ptr<PageCache> cache_;
-  // Of this process; a child has not those of its parent.
-  Readers readers_{};
-  Readers child_readers_{};
+  std::unique_ptr<TierCaches> caches_;
 
-  static constexpr size_t kDamageMax = 32;
+  static constexpr size_t kDamageMax = 32, kDamageWords = 4;
   void note_damage(const TierFile& file, uint64_t offset, size_t bytes) noexcept;
 
   std::unique_ptr<SharedMemory> marks_memory_;
   std::atomic<uint32_t>* now_ = nullptr;
-  std::atomic<uint32_t>* damage_ = nullptr;  // a number of reads, then file + 1, first and last page of the last ones
+  std::atomic<uint32_t>* damage_ =
+      nullptr;  // a number of reads, then stamp (two), first and last page of the last ones
   Mutex source_mutex_;
   ChunkSource source_ ABSL_GUARDED_BY(source_mutex_);
 
@@ -230,11 +230,11 @@ class FrozenTier {
 
   mutable Mutex mutex_;
   uint64_t stamp_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<uint64_t, std::weak_ptr<const TierFile>> open_ ABSL_GUARDED_BY(mutex_);  // by stamp
-  std::vector<std::shared_ptr<const TierFile>> unused_ ABSL_GUARDED_BY(mutex_);     // no slot has them any more
-  std::set<uint64_t> found_ ABSL_GUARDED_BY(mutex_);                                // at the start, not opened since
-  std::set<uint64_t> closed_ ABSL_GUARDED_BY(mutex_);                               // on the disk, were open
-  std::map<uint64_t, std::set<uint64_t>> archived_ ABSL_GUARDED_BY(mutex_);         // stamps by archives' LSNs
+  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<const TierFile>> open_ ABSL_GUARDED_BY(mutex_);  // stamp, cache
+  std::vector<std::shared_ptr<const TierFile>> unused_ ABSL_GUARDED_BY(mutex_);  // no slot has them any more
+  std::set<uint64_t> found_ ABSL_GUARDED_BY(mutex_);                             // at the start, not opened since
+  std::set<uint64_t> closed_ ABSL_GUARDED_BY(mutex_);                            // on the disk, were open
+  std::map<uint64_t, std::set<uint64_t>> archived_ ABSL_GUARDED_BY(mutex_);      // stamps by archives' LSNs
   VectorMark* marks_ = nullptr;
   size_t used_marks_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint32_t, std::vector<VectorMark*>> free_marks_ ABSL_GUARDED_BY(mutex_);  // by columns

@@ -32,6 +32,7 @@ struct PageCacheOptions {
   uint32_t read_ahead_pages_max = 0;  // of missing pages; 0: 2 MB, or 1/16 of the cache
   uint32_t processes_max = 32;        // this one and children
   uint32_t service_threads = 2;       // which read for children; 0: for tests, nobody does
+  uint32_t number = 0;                // that its files carry (TierFile::cache())
 };
 
 struct PageCacheStatistics {
@@ -56,15 +57,17 @@ struct PageCacheStatistics {
 // A file of the tier that is open. Never changes. Fork: the child may read it.
 class TierFile {
  public:
-  TierFile(uint32_t number, std::string path, uint64_t stamp, uint64_t pages, uint64_t data_bytes)
-      : number_(number), path_(std::move(path)), stamp_(stamp), pages_(pages), data_bytes_(data_bytes) {}
-  uint32_t number() const { return number_; }  // never used again
+  TierFile(uint32_t cache, uint32_t number, std::string path, uint64_t stamp, uint64_t pages, uint64_t data_bytes)
+      : cache_(cache), number_(number), path_(std::move(path)), stamp_(stamp), pages_(pages), data_bytes_(data_bytes) {}
+  uint32_t cache() const { return cache_; }    // PageCacheOptions::number of the one that it belongs to
+  uint32_t number() const { return number_; }  // there; never used again
   const std::string& path() const { return path_; }
   uint64_t stamp() const { return stamp_; }  // TierFileInfo's
   uint64_t pages() const { return pages_; }
   uint64_t data_bytes() const { return data_bytes_; }
 
  private:
+  const uint32_t cache_;
   const uint32_t number_;
   const std::string path_;
   const uint64_t stamp_;

@@ -207,6 +207,40 @@ TEST_P(CompactionModesTest, RestartsInPlace) {
   EXPECT_EQ(digest_of(hot_engine.get()), before);
 }
 
+// Vectors go to files and come back beside transactions, snapshots and archives, as others take room and give it back.
+TEST_P(CompactionModesTest, VectorsComeAndGo) {
+  constexpr int64_t kRoom = int64_t{1} << 20;
+  SimulatedDisk disk, other_disk;
+  EngineOptions options = tiered(frozen(log_options(&disk, GetParam()), 5000));
+  if (options.compaction.tier.directory.empty()) GTEST_SKIP() << "no io_uring";
+  options.compaction.tier.memory_bytes = kRoom;
+  storage::Digest before;
+  {
+    Bank bank(options);
+    Bank plain(hot(log_options(&other_disk, GetParam())));
+    storage::FrozenTier* tier = bank.engine().database().tier();
+    const uint64_t seed = test_seed();
+    for (uint64_t round = 0; round < 5; ++round) {
+      const auto counts = tier->counts();
+      tier->add_resident(kRoom);
+      change(&bank, 20, seed + round);
+      change(&plain, 20, seed + round);
+      EXPECT_TRUE(comes_true([&] { return tier->counts().evicted_vectors > counts.evicted_vectors; }));
+      tier->add_resident(-kRoom);
+      EXPECT_TRUE(comes_true([&] {
+        for (int i = 0; i < 20; ++i) EXPECT_GE(bank.value_of("SELECT count(*) FROM accounts WHERE balance > 500"), 0);
+        return tier->counts().promoted_vectors > counts.promoted_vectors;
+      }));
+      if (round % 2 == 1) ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+      before = digest_of(&bank.engine());
+      EXPECT_EQ(before, digest_of(&plain.engine())) << round;
+    }
+  }
+  auto engine = open_or_null(options);
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(digest_of(engine.get()), before);
+}
+
 // A damaged page fails the statements that read it, until the chunk has been made anew of the archive's rows.
 TEST(CompactionTest, DamagedColdPagesAreRepaired) {
   SimulatedDisk disk;

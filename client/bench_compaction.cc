@@ -43,6 +43,7 @@ class Slowdown {
     (*out)["oltp_slowdown_pct"] = median(freezing_);
     (*out)["oltp_slowdown_quartiles_pct"] =
         freezing_.empty() ? Json() : Json::array({quantile_of(freezing_, 0.25), quantile_of(freezing_, 0.75)});
+    (*out)["oltp_slowdown_worst_decile_pct"] = freezing_.empty() ? Json() : Json(quantile_of(freezing_, 0.9));
     (*out)["oltp_slowdown_resting_pct"] = median(resting_);
     (*out)["oltp_slowdown_whole_pct"] = without_ == 0 ? Json() : Json(100 * (1 - with_ / without_));
     (*out)["slices"] = freezing_.size() + resting_.size();

@@ -178,11 +178,15 @@ void add_tier(const TierStatus& t, Rows* rows) {
                                grouped(t.files) + " files, " + grouped(t.memory_bytes >> 20) + " of " +
                                grouped(t.memory_budget_bytes >> 20) + " MB in memory, " + grouped(t.failed_evictions) +
                                " evictions failed"});
-  for (const TierCacheStatus& c : t.caches) {
-    rows->push_back({"cache " + c.name, grouped(c.used_bytes >> 20) + " of " + grouped(c.bytes >> 20) + " MB, " +
-                                            c.policy + ", " + grouped(c.hits) + " pages found, " + grouped(c.faults) +
-                                            " waited for, " + grouped(c.pages_read) + " read, " +
-                                            grouped(c.read_errors) + " errors"});
+  // a node of before has one, of which it names neither name nor policy
+  const TierCacheStatus all = {
+      "", "", t.cache_bytes, t.cache_used_bytes, t.cache_hits, t.cache_faults, t.pages_read, t.read_errors};
+  for (const TierCacheStatus& c : t.caches.empty() ? std::vector<TierCacheStatus>{all} : t.caches) {
+    const std::string policy = c.policy.empty() ? "" : c.policy + ", ";
+    rows->push_back({c.name.empty() ? "cache" : "cache " + c.name,
+                     grouped(c.used_bytes >> 20) + " of " + grouped(c.bytes >> 20) + " MB, " + policy +
+                         grouped(c.hits) + " pages found, " + grouped(c.faults) + " waited for, " +
+                         grouped(c.pages_read) + " read, " + grouped(c.read_errors) + " errors"});
   }
 }
 

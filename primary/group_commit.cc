@@ -184,7 +184,7 @@ uint64_t GroupCommit::complete_point() const {
 bool GroupCommit::run_once() {
   if (is_failed()) return false;
   if (!has_group_) {
-    if (begins_segment_.exchange(false)) begin_next_segment();
+    if (begins_segment_.load()) begin_next_segment();
     if (is_failed()) return false;
     const uint64_t durable = durable_lsn();
     uint64_t complete = std::min(complete_point(), durable + kGroupLsnsMax);
@@ -217,8 +217,11 @@ bool GroupCommit::run_once() {
   return true;
 }
 
-// Only what begins in it is behind it, so without a group that waits. Without room the log goes on where it is.
+// Only what begins in it is behind it, so without a group that waits. Not before it has been made, as nobody is to wait
+// for that; without room the log goes on where it is.
 void GroupCommit::begin_next_segment() {
+  if (maker_.joinable() && !appender_->has_next()) return;
+  begins_segment_.store(false);
   const uint64_t segment = appender_->segment_number();
   const Status begun = appender_->begin_next(durable_lsn(), builder_.positions(), clock_->now_us());
   if (!begun.ok() && !is_disk_full(begun)) return fail(begun);

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/clock.h"
@@ -233,14 +236,37 @@ class TierMetrics {
   std::vector<MetricsRegistry::Registration>* const all_;
 };
 
+// What a cache says takes its lock and a look at all frames: once for all values that are read at one time.
+class CacheSnapshot {
+ public:
+  explicit CacheSnapshot(uint32_t number) : number_(number) {}
+
+  storage::PageCacheStatistics read(storage::FrozenTier* tier) {
+    constexpr auto kSameTime = std::chrono::milliseconds(100);
+    const auto now = std::chrono::steady_clock::now();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (number_ < tier->caches().count() && now - read_at_ > kSameTime) {
+      statistics_ = tier->caches().cache(number_)->statistics();
+      read_at_ = now;
+    }
+    return statistics_;
+  }
+
+ private:
+  const uint32_t number_;
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point read_at_;
+  storage::PageCacheStatistics statistics_;
+};
+
 void observe_tier_cache(TierMetrics* metrics, const std::string& name, uint32_t number) {
   using storage::PageCacheStatistics;
+  const auto snapshot = std::make_shared<CacheSnapshot>(number);
   const auto show = [&](const char* metric, const char* help, MetricType type, MetricLabels labels,
                         uint64_t (*read)(const PageCacheStatistics&)) {
     labels.push_back({"cache", name});
-    metrics->show(metric, help, type, std::move(labels), [number, read](storage::FrozenTier* tier) {
-      return number < tier->caches().count() ? read(tier->caches().cache(number)->statistics()) : 0;
-    });
+    metrics->show(metric, help, type, std::move(labels),
+                  [snapshot, read](storage::FrozenTier* tier) { return read(snapshot->read(tier)); });
   };
   constexpr MetricType kCounter = MetricType::kCounter, kGauge = MetricType::kGauge;
   show("scyper_tier_cache_bytes", "The tier's page caches, as far as they are filled.", kGauge, {},
@@ -283,13 +309,16 @@ void observe_tier(MetricsRegistry* registry, primary::Engine* engine, std::vecto
                [](FrozenTier* t) { return t->counts().failed_evictions; });
   constexpr char kMoved[] = "scyper_tier_moved_bytes_total";
   constexpr char kMovedHelp[] =
-      "Of vectors that went to files, of these the ones that were in one already, and of those that came back.";
+      "Of vectors that went to files, of these the ones that were in one already, of those that came back, and of "
+      "those that were written while they stay in memory.";
   metrics.show(kMoved, kMovedHelp, kCounter, {{"move", "evicted"}},
                [](FrozenTier* t) { return t->counts().evicted_bytes; });
   metrics.show(kMoved, kMovedHelp, kCounter, {{"move", "evicted_unwritten"}},
                [](FrozenTier* t) { return t->counts().unwritten_bytes; });
   metrics.show(kMoved, kMovedHelp, kCounter, {{"move", "promoted"}},
                [](FrozenTier* t) { return t->counts().promoted_bytes; });
+  metrics.show(kMoved, kMovedHelp, kCounter, {{"move", "copied"}},
+               [](FrozenTier* t) { return t->counts().copied_bytes; });
   constexpr char kPromotions[] = "scyper_tier_promotions_total";
   constexpr char kPromotionsHelp[] =
       "Vectors that came back to memory as they are used again, or failed to, by outcome.";

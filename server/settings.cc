@@ -275,7 +275,7 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator) {
 
 constexpr std::array kEvictionPolicies = {storage::EvictionPolicy::kFifo, storage::EvictionPolicy::kLru,
                                           storage::EvictionPolicy::kLirs};
-constexpr size_t kTierCacheBytesMin = 16 * 16384;
+constexpr size_t kTierCacheBytesMin = 16 * storage::FrozenTier::kPageBytes;
 constexpr size_t kTierCachesMax = 15;
 
 // name:size or name:size:policy.
@@ -344,8 +344,9 @@ std::vector<Setting> compaction_settings() {
                      std::array<std::pair<const char*, std::string>, 4>{
                          {{"auto", "auto"}, {"module", "module"}, {"pagemap", "pagemap"}, {"mprotect", "mprotect"}}},
                      SCYPER_FIELD(engine.compaction.observer)),
-      quantity_setting("compaction_window", "what nobody touches in two of these is cold", parse_duration_us,
-                       format_duration_us, 1, 1000, SCYPER_FIELD(engine.compaction.window_us)),
+      quantity_setting("compaction_window",
+                       "what nobody touches in two of these is cold (three, where reads are not seen)",
+                       parse_duration_us, format_duration_us, 1, 1000, SCYPER_FIELD(engine.compaction.window_us)),
       text_setting(
           "tier_directory",
           "data of compressed chunks beyond tier_memory goes to files there (docs/tiering.md), which are of this "

@@ -444,7 +444,8 @@ Status PlacesReader::place(std::string_view body, ArchiveChunks* chunks, std::ve
   if (!in.ok || !fits || tiered->places.size() != columns || !is_image_of(*table_, in.bytes, tiered->places)) {
     return places_damaged("an image does not fit its table");
   }
-  if (columns == 0) tiered = nullptr;  // all of it is in memory
+  const auto is_in_file = [](const TierPlace& place) { return place.file != nullptr; };
+  if (std::none_of(tiered->places.begin(), tiered->places.end(), is_in_file)) tiered = nullptr;
   FrozenStore* store = table_->frozen_store();
   const char* image = publish_image(in.bytes, store->memory);
   if (image == nullptr) return sql_error("53200", "no frozen memory is left");
@@ -489,7 +490,7 @@ std::vector<FileRange> key_ranges(const Table& table) {
     }
   }
   std::sort(ranges.begin(), ranges.end(), [](const FileRange& a, const FileRange& b) {
-    return std::pair(a.file->number(), a.begin) < std::pair(b.file->number(), b.begin);
+    return std::pair(a.file->stamp(), a.begin) < std::pair(b.file->stamp(), b.begin);
   });
   return ranges;
 }

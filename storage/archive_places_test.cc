@@ -260,9 +260,12 @@ TEST_F(ArchivePlacesTest, CopiesOfWhatIsInMemory) {
   evict();
   EXPECT_EQ(copies(0), nullptr);
   EXPECT_TRUE(files().empty());
-  EXPECT_EQ(tier_->counts().failed_evictions, 1u);
-  tier_->begin_window();
-  evict();
+  EXPECT_EQ(tier_->counts().failed_evictions, 0u) << "evictions go on";
+  for (int window = 0; window < 8; ++window) {
+    EXPECT_TRUE(files().empty());
+    tier_->begin_window();
+    evict();
+  }
   const std::set<std::string> written = files();
   ASSERT_EQ(written.size(), 1u);
   tier_->begin_window();

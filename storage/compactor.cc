@@ -24,11 +24,10 @@ constexpr uint32_t kReturnShare = 64;  // of the tuples, lost between steps 1 an
 // Of the thread. Beside workers that keep all cores busy it gets a quarter of one, which freezes more than these can
 // write, so that it is never starved for long.
 constexpr int kNice = 5;
-constexpr uint32_t kQuietWindows = 2;  // then a chunk is cold
-constexpr uint32_t kTrialsMax = 6;     // by which the windows before the next are doubled
-constexpr uint32_t kEmptyShare = 4;    // of the tuples, lost since it is frozen
-constexpr uint32_t kFewPages = 16;     // one in so many touched, and
-constexpr uint32_t kFewWindows = 2;    // the same: then a chunk is cooling
+constexpr uint32_t kTrialsMax = 6;   // by which the windows before the next are doubled
+constexpr uint32_t kEmptyShare = 4;  // of the tuples, lost since it is frozen
+constexpr uint32_t kFewPages = 16;   // one in so many touched, and
+constexpr uint32_t kFewWindows = 2;  // the same: then a chunk is cooling
 
 uint32_t tuples_at_first(const TablePartition* partition, uint64_t chunk) {
   const FrozenSlot& slot = partition->frozen[chunk];
@@ -182,59 +181,10 @@ void Compactor::watch_more(TablePartition* partition) {
     watched.table = partition->plan->schema->id;
     watched.start = partition->chunks[chunk];
     watched.bytes = partition->plan->chunk_bytes;
-    const auto read = read_.find({partition, chunk});
-    watched.quiet_windows_min = kQuietWindows << (read == read_.end() ? 0 : std::min(read->second.trials, kTrialsMax));
+    const auto trials = trials_.find({partition, chunk});
+    const uint32_t failed = trials == trials_.end() ? 0 : std::min(trials->second.failed, kTrialsMax);
+    watched.quiet_windows_min = kQuietWindows << failed;
   }
-}
-
-// Cooling chunks by what the last window has shown.
-void Compactor::judge_cooling(TablePartition* partition) {
-  for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
-    const FrozenSlot& slot = partition->frozen[chunk];
-    if (slot.state != ChunkState::kCooling) continue;
-    CoolingChunk& cooling = *slot.cooling;
-    const uint32_t live = reinterpret_cast<const ChunkHeader*>(slot.chunk)->live;
-    const uint32_t touched = cooling.touched.count();
-    const uint32_t seen = cooling.live - live + touched;  // those that were touched before have moved, or are to
-    const uint32_t used = seen - std::min(seen, std::exchange(cooling.touched_before, touched));
-    if (live == 0 || (used > 0 && used * options_.reheat_share >= cooling.live)) {
-      if (cooling.is_on_trial) {
-        MutexLock lock(&mutex_);
-        Read& read = read_[{partition, chunk}];
-        read.gate = partition->table->frozen_store()->gate;
-        ++read.trials;
-      }
-      return_chunk(partition, chunk);
-      counts_.reheated.fetch_add(1, std::memory_order_relaxed);
-      continue;
-    }
-    cooling.quiet_windows = cooling.is_on_trial ? kQuietWindows : used > 0 ? 0 : cooling.quiet_windows + 1;
-    cooling.live = live;
-  }
-}
-
-// Tuples of cooling chunks that transactions have read, since the last step.
-bool Compactor::move_touched(TablePartition* partition, ChangeLog* log) {
-  for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
-    if (partition->frozen[chunk].state != ChunkState::kCooling) continue;
-    if (partition->frozen[chunk].cooling->is_on_trial) continue;
-    const std::vector<uint32_t> offsets = partition->frozen[chunk].cooling->touched.take(options_.moved_tuples_max);
-    if (offsets.empty()) continue;
-    uint64_t moved = 0;
-    for (const uint32_t offset : offsets) {
-      const Tid tid = (chunk << kChunkShift) + offset;
-      if (!has_tuple(partition, tid)) continue;  // it has moved, or gone
-      if (make_hot(partition, tid, log) == kNoTid) {
-        log->rollback_all();
-        return false;
-      }
-      ++moved;
-    }
-    log->commit();
-    counts_.relocated.fetch_add(moved, std::memory_order_relaxed);
-    return true;
-  }
-  return false;
 }
 
 void Compactor::stop_watching(Watched* watched) {
@@ -252,7 +202,7 @@ void Compactor::forget_closed() {
     looked_at_.erase(it->first.first);
     it = watched_.erase(it);
   }
-  std::erase_if(read_, [](const auto& read) { return read.second.gate->is_closed(); });
+  std::erase_if(trials_, [](const auto& trials) { return trials.second.gate->is_closed(); });
 }
 
 void Compactor::start(uint64_t window_us, WhenDue when_due) {
@@ -307,11 +257,11 @@ void Compactor::end_window() {
 
 bool Compactor::is_evicting() const { return evictor_ != nullptr && evictor_->has_waiting(); }
 
-// What goes to the tier goes first: it is bounded by the excess, while chunks may come to be frozen for ever.
+// In turns: what goes to the tier or comes from there, and what is to be frozen.
 bool Compactor::freeze_one() {
-  if (evictor_ == nullptr || !evictor_->write_one()) return freeze_next();
-  if (when_due_) when_due_(Due::kAll);
-  return true;
+  const bool has_written = evictor_ != nullptr && evictor_->write_one();
+  if (has_written && when_due_) when_due_(Due::kAll);
+  return freeze_next() || has_written;
 }
 
 bool Compactor::freeze_next() {
@@ -449,18 +399,6 @@ bool Compactor::force_one(TablePartition* partition) {
     return options_.cools_first ? begin_cooling(partition, chunk) : cool(partition, chunk);
   }
   return false;
-}
-
-bool Compactor::begin_cooling(TablePartition* partition, uint64_t chunk) {
-  if (!make_cooling(partition, chunk)) return false;
-  counts_.cooling.fetch_add(1, std::memory_order_relaxed);
-  return true;
-}
-
-bool Compactor::begin_trial(TablePartition* partition, uint64_t chunk) {
-  if (!begin_cooling(partition, chunk)) return false;
-  partition->frozen[chunk].cooling->is_on_trial = true;
-  return true;
 }
 
 bool Compactor::cool(TablePartition* partition, uint64_t chunk) {

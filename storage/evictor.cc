@@ -91,15 +91,16 @@ bool Evictor::is_in_work(const TablePartition* partition) const {
 void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
   auto* partition = const_cast<TablePartition*>(candidate.partition);
   const FrozenSlot& slot = partition->frozen[candidate.chunk];
-  auto found = std::find_if(job->pieces.begin(), job->pieces.end(), [&](const Piece& piece) {
+  // mostly the last one
+  auto found = std::find_if(job->pieces.rbegin(), job->pieces.rend(), [&](const Piece& piece) {
     return piece.partition == partition && piece.chunk == candidate.chunk;
   });
-  if (found == job->pieces.end()) {
+  if (found == job->pieces.rend()) {
     const FrozenStore* store = partition->table->frozen_store();
     job->pieces.push_back({store->gate, partition, candidate.chunk, slot.image, slot.tiered,
                            std::vector<bool>(partition->plan->columns.size()),
-                           store->tier_cache.load(std::memory_order_relaxed), nullptr, slot.copies});
-    found = job->pieces.end() - 1;
+                           store->tier_cache.load(std::memory_order_relaxed), 0, nullptr, slot.copies});
+    found = job->pieces.rbegin();
   }
   found->columns[candidate.column] = true;
   job->bytes += candidate.bytes;
@@ -107,6 +108,7 @@ void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
 
 bool Evictor::claim(std::span<TablePartition* const> partitions) {
   if (claim_damaged(partitions)) return true;
+  if (!tier_->has_room_for_files() && drop_copies(partitions)) return true;
   const uint64_t excess = tier_->excess_bytes();
   if (excess == 0) return claim_return(partitions) || claim_promotion(partitions) || claim_copies(partitions);
   uint64_t resident = 0;
@@ -126,6 +128,36 @@ bool Evictor::claim(std::span<TablePartition* const> partitions) {
   size_t count = 0;
   for (uint64_t bytes = 0; count < candidates.size() && bytes < wanted; ++count) bytes += candidates[count].bytes;
   start_eviction(std::span(candidates).first(count));
+  return true;
+}
+
+// Files that only copies need go then.
+bool Evictor::drop_copies(std::span<TablePartition* const> partitions) {
+  bool has_dropped = false;
+  for (TablePartition* partition : partitions) {
+    if (partition->table->frozen_store() == nullptr || partition->frozen == nullptr || is_in_work(partition)) continue;
+    for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+      FrozenSlot& slot = partition->frozen[chunk];
+      if (slot.copies == nullptr) continue;
+      slot.copies.reset();
+      has_dropped = true;
+    }
+  }
+  return has_dropped;
+}
+
+Evictor::Known& Evictor::known(const TablePartition* partition) {
+  Known& one = known_[partition];
+  if (const FrozenStore* store = partition->table->frozen_store(); store != nullptr) one.gate = store->gate;
+  return one;
+}
+
+// Once per window and owner; false: not now.
+bool Evictor::begin_window(const TablePartition* first, uint32_t Known::* at) {
+  const uint32_t now = tier_->now();
+  MutexLock lock(&mutex_);
+  if (std::exchange(known(first).*at, now) == now) return false;
+  std::erase_if(known_, [](const auto& one) { return one.second.gate != nullptr && one.second.gate->is_closed(); });
   return true;
 }
 
@@ -152,34 +184,52 @@ bool Evictor::write_one() {
   {
     MutexLock lock(&mutex_);
     if (waiting_.empty()) return false;
-    jobs.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
-    waiting_.clear();
-  }
-  const auto behind =
-      std::partition(jobs.begin(), jobs.end(), [](const Job& job) { return job.kind != JobKind::kPromotion; });
-  const Status written = write_files({jobs.begin(), behind});
-  if (!written.ok()) tier_->note_failure();
-  for (Job& job : jobs) {
-    if (job.kind == JobKind::kPromotion) bring(&job);
-    if (job.kind == JobKind::kEviction && written.ok()) make_images(&job);
-    if (!written.ok() && job.kind == JobKind::kCopy) {
-      for (Piece& piece : job.pieces) piece.places = nullptr;
+    for (Job& job : waiting_) {
+      if (job.kind == JobKind::kEviction) jobs.push_back(std::move(job));
     }
+    if (jobs.empty()) {
+      jobs.push_back(std::move(waiting_.front()));
+      waiting_.pop_front();
+    } else {
+      std::erase_if(waiting_, [](const Job& job) { return job.kind == JobKind::kEviction; });
+    }
+  }
+  const JobKind kind = jobs.front().kind;
+  if (kind != JobKind::kPromotion && !write_files(jobs)) {
+    kind == JobKind::kCopy ? copies_failed_at_.store(tier_->now()) : tier_->note_failure();
+  }
+  for (Job& job : jobs) {
+    if (kind == JobKind::kPromotion) bring(&job);
+    if (kind == JobKind::kEviction) make_images(&job);
     MutexLock lock(&mutex_);
     done_.push_back(std::move(job));
   }
   return true;
 }
 
-// Where the vector is in a file as well.
+namespace {
+
+bool is_damaged(const TierPlace& place, std::span<const FrozenTier::DamagedPage> pages) {
+  if (place.file == nullptr) return false;
+  const uint64_t first = place.offset / FrozenTier::kPageBytes;
+  const uint64_t last = (place.offset + place.bytes - 1) / FrozenTier::kPageBytes;
+  return std::any_of(pages.begin(), pages.end(), [&](const FrozenTier::DamagedPage& page) {
+    return page.stamp == place.file->stamp() && page.first <= last && first <= page.last;
+  });
+}
+
+}  // namespace
+
+// Where the vector is in a file of its table's cache as well, whole as far as is known. Another one is forgotten.
 bool Evictor::use_copy(Piece* piece, uint32_t column) {
   if (piece->copies == nullptr || piece->copies->places[column].file == nullptr) return false;
-  TierPlace& place = piece->places->places[column];
   auto left = std::make_shared<TieredColumns>(*piece->copies);
-  place = std::exchange(left->places[column], TierPlace());
-  place.returns = false;
+  TierPlace place = std::exchange(left->places[column], TierPlace());
   piece->copies = std::move(left);
-  tier_->note_unwritten(place.bytes);
+  if (place.file->cache() != piece->cache || is_damaged(place, tier_->damage())) return false;
+  place.returns = false;
+  piece->unwritten_bytes += place.bytes;
+  piece->places->places[column] = std::move(place);
   return true;
 }
 
@@ -192,8 +242,9 @@ void Evictor::begin_places(Piece* piece, JobKind kind) const {
   piece->places->places.resize(piece->columns.size());
 }
 
-// Column by column, so that a scan of few columns reads on where it is.
-Status Evictor::write_files(std::span<Job> jobs) {
+// Column by column, so that a scan of few columns reads on where it is. What cannot be written stays as it is; false:
+// there is some.
+bool Evictor::write_files(std::span<Job> jobs) {
   std::vector<std::pair<Piece*, uint32_t>> all;
   for (Job& job : jobs) {
     for (Piece& piece : job.pieces) {
@@ -204,16 +255,25 @@ Status Evictor::write_files(std::span<Job> jobs) {
       }
     }
   }
-  if (all.empty()) return Status();
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.first->cache, a.first->partition, a.second, a.first->chunk) <
            std::tuple(b.first->cache, b.first->partition, b.second, b.first->chunk);
   });
+  bool is_all = true;
   for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
     while (end < all.size() && all[end].first->cache == all[begin].first->cache) ++end;
-    SCYPER_RETURN_IF_ERROR(write_file(std::span(all).subspan(begin, end - begin)));
+    const auto of_cache = std::span(all).subspan(begin, end - begin);
+    if (write_file(of_cache).ok()) {
+      if (jobs[0].kind == JobKind::kEviction) tier_->note_eviction();
+      continue;
+    }
+    is_all = false;
+    for (const auto& [piece, column] : of_cache) {
+      piece->places->places[column] = TierPlace();
+      piece->columns[column] = false;
+    }
   }
-  return Status();
+  return is_all;
 }
 
 // Of one cache.
@@ -232,12 +292,12 @@ Status Evictor::write_file(std::span<const std::pair<Piece*, uint32_t>> vectors)
   SCYPER_RETURN_IF_ERROR(writer->seal());
   SCYPER_ASSIGN_OR_RETURN(const std::shared_ptr<const TierFile> file, tier_->adopt(path, vectors[0].first->cache));
   for (const auto& [piece, column] : vectors) piece->places->places[column].file = file;
-  tier_->note_eviction();
   return Status();
 }
 
 void Evictor::make_images(Job* job) {
   for (Piece& piece : job->pieces) {
+    if (std::find(piece.columns.begin(), piece.columns.end(), true) == piece.columns.end()) continue;
     const std::string image = without_data(FrozenChunk(piece.image, nullptr), piece.columns);
     piece.next = publish_image(image, job->memory);
     piece.next_bytes = static_cast<uint32_t>(image.size());
@@ -273,17 +333,26 @@ void Evictor::finish(Piece* piece, JobKind kind) {
   FrozenSlot& slot = piece->partition->frozen[piece->chunk];
   // the image is pinned, so that no other can have come to its place
   if (slot.state != ChunkState::kFrozen || slot.image != piece->image) return;
-  if (kind == JobKind::kCopy && piece->places != nullptr) slot.copies = std::move(piece->places);
-  if (piece->next == nullptr) return;
-  const bool is_promotion = kind == JobKind::kPromotion;
+  if (piece->next == nullptr && kind != JobKind::kCopy) return;
   uint64_t vectors = 0, bytes = 0;
-  const TieredColumns& in_files = is_promotion ? *piece->before : *piece->places;
+  const TieredColumns& in_files = kind == JobKind::kPromotion ? *piece->before : *piece->places;
   for (uint32_t column = 0; column < piece->columns.size(); ++column) {
     if (!piece->columns[column]) continue;
     ++vectors;
     bytes += in_files.places[column].bytes;
+    // it has to earn its way back
+    if (kind == JobKind::kEviction && slot.marks != nullptr)
+      slot.marks[column].cost.store(0, std::memory_order_relaxed);
   }
-  is_promotion ? tier_->note_promotion(vectors, bytes) : tier_->note_evicted(vectors, bytes);
+  if (kind == JobKind::kCopy) {
+    slot.copies = std::move(piece->places);
+    return tier_->note_copied(bytes);
+  }
+  if (kind == JobKind::kPromotion) {
+    tier_->note_promotion(vectors, bytes);
+  } else {
+    tier_->note_evicted(vectors, bytes, piece->unwritten_bytes);
+  }
   replace_image(piece->partition, piece->chunk, std::exchange(piece->next, nullptr), std::move(piece->places),
                 std::move(piece->copies));
 }
@@ -298,21 +367,6 @@ void Evictor::drop(Job* job) noexcept {
   if (job->kind == JobKind::kEviction) tier_->unclaim(job->bytes);
 }
 
-namespace {
-
-bool is_damaged(const TieredColumns& tiered, std::span<const FrozenTier::DamagedPage> pages) {
-  return std::any_of(tiered.places.begin(), tiered.places.end(), [&](const TierPlace& place) {
-    if (place.file == nullptr) return false;
-    const uint64_t first = place.offset / FrozenTier::kPageBytes;
-    const uint64_t last = (place.offset + place.bytes - 1) / FrozenTier::kPageBytes;
-    return std::any_of(pages.begin(), pages.end(), [&](const FrozenTier::DamagedPage& page) {
-      return page.stamp == place.file->stamp() && page.first <= last && first <= page.last;
-    });
-  });
-}
-
-}  // namespace
-
 bool Evictor::claim_damaged(std::span<TablePartition* const> partitions) {
   const std::vector<FrozenTier::DamagedPage> pages = tier_->damage();
   if (pages.empty()) return false;
@@ -321,14 +375,15 @@ bool Evictor::claim_damaged(std::span<TablePartition* const> partitions) {
     FrozenStore* store = partition->table->frozen_store();
     if (store == nullptr || partition->frozen == nullptr || is_in_work(partition)) continue;
     MutexLock lock(&mutex_);
-    Look& look = looked_[partition];
-    if (std::exchange(look.window, tier_->now()) == tier_->now()) continue;
+    Known& look = known(partition);
+    if (std::exchange(look.looked_at, tier_->now()) == tier_->now()) continue;
     for (uint64_t i = 0; i < partition->chunk_count; ++i) {
-      const uint64_t chunk = (look.next + i) % partition->chunk_count;
+      const uint64_t chunk = (look.next_look + i) % partition->chunk_count;
       const FrozenSlot& slot = partition->frozen[chunk];
       // what has been written since the newest archive is nowhere else
       if (slot.state != ChunkState::kFrozen || slot.tiered == nullptr || slot.was_written) continue;
-      if (!is_damaged(*slot.tiered, pages)) continue;
+      const auto is_bad = [&](const TierPlace& place) { return is_damaged(place, pages); };
+      if (std::none_of(slot.tiered->places.begin(), slot.tiered->places.end(), is_bad)) continue;
       in_work_.insert(partition);
       damaged_.push_back({store->gate, partition, chunk, slot.image, store->memory, store->memory->pin()});
       has_found = true;
@@ -373,8 +428,10 @@ bool Evictor::finish_repair(std::span<TablePartition* const> partitions) {
     repair = *found;
     repaired_.erase(found);
     in_work_.erase(repair.partition);
-    const uint32_t now = tier_->now();
-    looked_[repair.partition] = {repair.next == nullptr ? now : now - 1, repair.chunk + 1};  // there may be more
+    if (const auto look = known_.find(repair.partition); look != known_.end()) {
+      look->second.looked_at = tier_->now() - (repair.next == nullptr ? 0 : 1);  // there may be more
+      look->second.next_look = repair.chunk + 1;
+    }
   }
   if (repair.next != nullptr && !repair.gate->is_closed()) {
     const FrozenSlot& slot = repair.partition->frozen[repair.chunk];

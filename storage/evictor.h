@@ -59,7 +59,8 @@ class Evictor {
 
   bool claim(std::span<TablePartition* const> partitions);
   bool has_waiting() const ABSL_LOCKS_EXCLUDED(mutex_);
-  bool write_one();  // false: nothing waits
+  // All that is to go, or else one of the others. False: nothing waits.
+  bool write_one();
   bool finish_one(std::span<TablePartition* const> partitions);
 
  private:
@@ -73,6 +74,7 @@ class Evictor {
     std::shared_ptr<const TieredColumns> before;
     std::vector<bool> columns;                    // that go, or come
     uint32_t cache;                               // of files that are written for it
+    uint64_t unwritten_bytes = 0;                 // of those that go, what is in a file already
     std::shared_ptr<TieredColumns> places;        // then
     std::shared_ptr<const TieredColumns> copies;  // the slot's; then those that it is to have
     const char* next = nullptr;  // the image without the columns' data, or with it; null: there is none
@@ -99,15 +101,29 @@ class Evictor {
     std::vector<Piece> pieces;
   };
 
+  // What is remembered of a partition, and of an owner by its first one.
+  struct Known {
+    std::shared_ptr<FreezeGate> gate;  // may be null
+    // While something is damaged: the window in which the chunks were looked at last, and where to go on, so that one
+    // which cannot be repaired does not keep others from it.
+    uint32_t looked_at = 0;
+    uint64_t next_look = 0;
+    // Windows in which the owner's partitions were looked at last for what is to come, and for what has no copies.
+    uint32_t promoted_at = 0;
+    uint32_t copied_at = 0;
+    uint64_t returned = 0;  // chunks before this one have come back since the restart, as far as they are to
+  };
+
   std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions, uint64_t* resident);
   static void add_piece(Job* job, const EvictionCandidate& candidate);
   void start(Job job);
   void start_eviction(std::span<const EvictionCandidate> candidates);
   bool use_copy(Piece* piece, uint32_t column);
-  Status write_files(std::span<Job> jobs);
+  bool write_files(std::span<Job> jobs);
   Status write_file(std::span<const std::pair<Piece*, uint32_t>> vectors);
   void make_images(Job* job);
   void begin_places(Piece* piece, JobKind kind) const;
+  bool drop_copies(std::span<TablePartition* const> partitions);
   void finish(Piece* piece, JobKind kind);
   void drop(Job* job) noexcept;
   bool claim_damaged(std::span<TablePartition* const> partitions);
@@ -118,9 +134,11 @@ class Evictor {
   bool claim_return(std::span<TablePartition* const> partitions);
   void find_returning(TablePartition* partition, uint64_t bytes_max, std::vector<EvictionCandidate>* returning);
   bool claim_copies(std::span<TablePartition* const> partitions);
-  bool begin_window(const TablePartition* first, uint64_t* bytes_left);
+  bool begin_window(const TablePartition* first, uint32_t Known::* at) ABSL_LOCKS_EXCLUDED(mutex_);
+  Known& known(const TablePartition* partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<EvictionCandidate> find_used(std::span<TablePartition* const> partitions) const;
   uint64_t take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, Job* job) const;
+  uint64_t bytes_left_in_window() ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<EvictionCandidate> find_replaced(std::span<TablePartition* const> partitions,
                                                std::span<const EvictionCandidate> used, uint64_t room,
                                                uint64_t bytes_max);
@@ -129,27 +147,18 @@ class Evictor {
 
   FrozenTier* const tier_;
   mutable Mutex mutex_;
+  Mutex claiming_;  // before mutex_: held from the look at the room for what comes to memory until it is taken
   std::deque<Job> waiting_ ABSL_GUARDED_BY(mutex_);
   std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);
   std::set<const TablePartition*> in_work_ ABSL_GUARDED_BY(mutex_);  // of any job
   std::deque<Repair> damaged_ ABSL_GUARDED_BY(mutex_);
   std::deque<Repair> repaired_ ABSL_GUARDED_BY(mutex_);
-  // While something is damaged: the window in which a partition's chunks were looked at last, and where to go on, so
-  // that one which cannot be repaired does not keep others from it.
-  struct Look {
-    uint32_t window = 0;
-    uint64_t next = 0;
-  };
-  std::map<const TablePartition*, Look> looked_ ABSL_GUARDED_BY(mutex_);
-  // Promotions: the window in which the partitions of an owner, by the first one, were looked at last; what has been
-  // claimed in the present one, and what of it is under way.
-  std::map<const TablePartition*, uint32_t> promoted_at_ ABSL_GUARDED_BY(mutex_);
+  std::map<const TablePartition*, Known> known_ ABSL_GUARDED_BY(mutex_);
+  // Promotions: what has been claimed in this window, and what is under way.
   uint32_t promotion_window_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t bytes_in_window_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t promoting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Chunks of a partition before this one have come back since the restart, as far as they are to.
-  std::map<const TablePartition*, uint64_t> returned_ ABSL_GUARDED_BY(mutex_);
-  std::map<const TablePartition*, uint32_t> copied_at_ ABSL_GUARDED_BY(mutex_);  // windows, by an owner's first one
+  std::atomic<uint32_t> copies_failed_at_{0};  // in which window; 0: in none
 };
 
 }  // namespace scyper::storage

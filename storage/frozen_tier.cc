@@ -304,8 +304,10 @@ void FrozenTier::remove_closed() {
   }
 }
 
+bool FrozenTier::has_room_for_files() const { return files_.load(std::memory_order_relaxed) < kTierFilesMax; }
+
 bool FrozenTier::may_evict() const {
-  return failed_at_.load(std::memory_order_relaxed) != now() && files_.load(std::memory_order_relaxed) < kTierFilesMax;
+  return failed_at_.load(std::memory_order_relaxed) != now() && has_room_for_files();
 }
 
 uint64_t FrozenTier::excess_bytes() const {
@@ -358,7 +360,8 @@ void FrozenTier::add_tiered(uint64_t vectors, uint64_t bytes) {
   tiered_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-void FrozenTier::note_evicted(uint64_t vectors, uint64_t bytes) {
+void FrozenTier::note_evicted(uint64_t vectors, uint64_t bytes, uint64_t unwritten_bytes) {
+  unwritten_bytes_.fetch_add(unwritten_bytes, std::memory_order_relaxed);
   evicted_vectors_.fetch_add(vectors, std::memory_order_relaxed);
   evicted_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }

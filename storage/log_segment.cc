@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -404,12 +403,15 @@ Status LogAppender::append_segment(std::string_view groups, uint64_t start_lsn, 
   return Status();
 }
 
-// Of all segments but the current one, oldest first.
-StatusOr<std::vector<uint64_t>> LogAppender::ended_bytes() const {
-  std::vector<uint64_t> bytes;
+// Of all segments but the current one.
+StatusOr<uint64_t> LogAppender::ended_bytes() {
+  uint64_t bytes = 0;
   for (size_t i = 0; i + 1 < segments_.size(); ++i) {
-    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(segment_path(directory_, segments_[i].number), OpenMode::kRead));
-    SCYPER_ASSIGN_OR_RETURN(bytes.emplace_back(), file->size());
+    if (segments_[i].bytes == 0) {
+      SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(segment_path(directory_, segments_[i].number), OpenMode::kRead));
+      SCYPER_ASSIGN_OR_RETURN(segments_[i].bytes, file->size());
+    }
+    bytes += segments_[i].bytes;
   }
   return bytes;
 }
@@ -417,20 +419,19 @@ StatusOr<std::vector<uint64_t>> LogAppender::ended_bytes() const {
 StatusOr<uint64_t> LogAppender::drop_before(uint64_t lsn) {
   uint64_t dropped = 0;
   uint64_t kept_bytes = 0;
-  std::vector<uint64_t> bytes(segments_.size());
   if (options_.retention_bytes > 0) {
-    SCYPER_ASSIGN_OR_RETURN(bytes, ended_bytes());
-    kept_bytes = std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
+    SCYPER_ASSIGN_OR_RETURN(kept_bytes, ended_bytes());
   }
   // a segment ends where the next one starts
   while (segments_.size() > 1 && segments_[1].start_lsn <= lsn &&
-         kept_bytes - bytes[dropped] >= options_.retention_bytes) {
+         (options_.retention_bytes == 0 || kept_bytes - segments_[0].bytes >= options_.retention_bytes)) {
     before_segment_drop.fires();
     SCYPER_RETURN_IF_ERROR(disk_->remove(segment_path(directory_, segments_[0].number)));
     after_segment_drop.fires();
+    kept_bytes -= std::min(kept_bytes, segments_[0].bytes);
     segments_.erase(segments_.begin());  // it is gone, whatever becomes of its name
     SCYPER_RETURN_IF_ERROR(disk_->sync_directory(directory_));
-    kept_bytes -= bytes[dropped++];
+    ++dropped;
   }
   return dropped;
 }

@@ -54,23 +54,23 @@ bool fits_head(const FrozenHeader& head, const TierPlace& place, const std::stri
 
 }  // namespace
 
-// Once per window and owner; false: not now.
-bool Evictor::begin_window(const TablePartition* first, uint64_t* bytes_left) {
+// Of what may come back in it. With claiming_.
+uint64_t Evictor::bytes_left_in_window() {
   const uint32_t now = tier_->now();
   const uint64_t bytes_max = std::min<uint64_t>(tier_->memory_budget_bytes() / kWindowShare, kWindowBytesMax);
   MutexLock lock(&mutex_);
-  if (std::exchange(promoted_at_[first], now) == now) return false;
   if (std::exchange(promotion_window_, now) != now) bytes_in_window_ = 0;
-  *bytes_left = bytes_max - std::min(bytes_max, bytes_in_window_);
-  return *bytes_left > 0;
+  return bytes_max - std::min(bytes_max, bytes_in_window_);
 }
 
 bool Evictor::claim_promotion(std::span<TablePartition* const> partitions) {
-  uint64_t bytes_left = 0;
-  if (partitions.empty() || !begin_window(partitions[0], &bytes_left)) return false;
+  if (partitions.empty() || !begin_window(partitions[0], &Known::promoted_at)) return false;
   std::vector<EvictionCandidate> used = find_used(partitions);
   if (used.empty()) return false;
   sort_by_rank(&used, tier_->now());
+  MutexLock claiming(&claiming_);
+  const uint64_t bytes_left = bytes_left_in_window();
+  if (bytes_left == 0) return false;
   Job job;
   job.kind = JobKind::kPromotion;
   const uint64_t room = take_what_fits(used, bytes_left, &job);
@@ -140,10 +140,10 @@ std::vector<EvictionCandidate> Evictor::find_replaced(std::span<TablePartition* 
                                                       std::span<const EvictionCandidate> used, uint64_t room,
                                                       uint64_t bytes_max) {
   std::vector<EvictionCandidate> replaced;
-  if (used.empty() || bytes_max == 0 || !tier_->may_evict()) return replaced;
-  const uint32_t now = tier_->now();
+  if (used.empty() || bytes_max == 0 || !tier_->may_evict() || !tier_->keeps_copies()) return replaced;
   uint64_t resident = 0;
   std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
+  const uint32_t now = tier_->now();  // no mark is newer
   std::erase_if(candidates, [now](const EvictionCandidate& one) { return has_just_come(one, now); });
   sort_by_rank(&candidates, now);
   const auto is_better = [&](EvictionCandidate one) {

@@ -206,6 +206,11 @@ bool append_frozen(TablePartition* partition, const char* image, InvalidRanges i
   slot.invalid = std::move(invalid);
   slot.tiered = std::move(tiered);
   slot.marks = store->tier->new_marks(FrozenChunk(image, nullptr).header().columns);
+  for (uint32_t column = 0; slot.tiered != nullptr && slot.marks != nullptr && column < slot.tiered->places.size();
+       ++column) {
+    const bool is_in_file = slot.tiered->places[column].file != nullptr;
+    if (is_in_file) slot.marks[column].cost.store(0, std::memory_order_relaxed);
+  }
   store->add_image(image);
   if (slot.tiered != nullptr) {
     const auto [vectors, bytes] = count_tiered(*slot.tiered);

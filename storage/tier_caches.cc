@@ -43,6 +43,14 @@ bool has_cache(const FrozenTierOptions& options, std::string_view name) {
 }
 
 StatusOr<std::unique_ptr<TierCaches>> TierCaches::create(const FrozenTierOptions& options, size_t page_bytes) {
+  // what is refused of one (SharedMemory) is of all
+  uint64_t bytes = options.cache_bytes;
+  for (const TierCacheOptions& one : options.caches) bytes += one.bytes;
+  const auto memory_pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
+  if (bytes / static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) > memory_pages) {
+    return sql_error(
+        "53200", absl::StrCat("tier_cache and tier_caches are ", bytes, " bytes together, more than the machine has"));
+  }
   std::unique_ptr<TierCaches> made(new TierCaches());
   PageCacheOptions cache;
   cache.page_bytes = page_bytes;

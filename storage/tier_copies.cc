@@ -1,6 +1,7 @@
 // Vectors in memory of which files have copies: a restart leaves them there, and they come back while the node serves
 // (docs/tiering.md, Restarts).
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -15,16 +16,25 @@ constexpr uint64_t kReturnBytesMax = uint64_t{32} << 20;
 constexpr uint64_t kCopyBytesMax = uint64_t{64} << 20;
 // A file is worth so much: what an owner has in memory, in parts.
 constexpr uint64_t kCopyShare = 16;
+constexpr uint32_t kFailedWindows = 8;  // after which it is tried again
 
 bool has_copy(const EvictionCandidate& candidate) {
   const FrozenSlot& slot = candidate.partition->frozen[candidate.chunk];
   return slot.copies != nullptr && slot.copies->places[candidate.column].file != nullptr;
 }
 
+uint32_t cache_of(const EvictionCandidate& candidate) {
+  return candidate.partition->table->frozen_store()->tier_cache.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
 // Chunk after chunk, each once: what has no room then stays where it is, until it is used.
 bool Evictor::claim_return(std::span<TablePartition* const> partitions) {
+  {
+    MutexLock lock(&mutex_);
+    if (promoting_bytes_ >= kReturnBytesMax) return false;
+  }
   std::vector<EvictionCandidate> returning;
   uint64_t bytes = 0;
   for (TablePartition* partition : partitions) {
@@ -36,7 +46,8 @@ bool Evictor::claim_return(std::span<TablePartition* const> partitions) {
   if (returning.empty()) return false;
   Job job;
   job.kind = JobKind::kPromotion;
-  take_what_fits(returning, kReturnBytesMax, &job);
+  MutexLock claiming(&claiming_);
+  take_what_fits(returning, UINT64_MAX, &job);
   if (job.pieces.empty()) return false;
   start(std::move(job));
   return true;
@@ -44,7 +55,7 @@ bool Evictor::claim_return(std::span<TablePartition* const> partitions) {
 
 void Evictor::find_returning(TablePartition* partition, uint64_t bytes_max, std::vector<EvictionCandidate>* returning) {
   MutexLock lock(&mutex_);
-  uint64_t& chunk = returned_[partition];
+  uint64_t& chunk = known(partition).returned;
   for (uint64_t bytes = 0; chunk < partition->chunk_count && bytes < bytes_max; ++chunk) {
     const FrozenSlot& slot = partition->frozen[chunk];
     if (slot.state != ChunkState::kFrozen || slot.tiered == nullptr) continue;
@@ -58,25 +69,27 @@ void Evictor::find_returning(TablePartition* partition, uint64_t bytes_max, std:
   }
 }
 
-// Once a window and owner, of its share at least: so files are few.
+// Once a window and owner, of its share at least, and of one cache: so files are few.
 bool Evictor::claim_copies(std::span<TablePartition* const> partitions) {
-  if (partitions.empty() || !tier_->keeps_copies() || !tier_->may_evict()) return false;
-  {
-    MutexLock lock(&mutex_);
-    if (std::exchange(copied_at_[partitions[0]], tier_->now()) == tier_->now()) return false;
-  }
-  uint64_t resident = 0, bytes = 0;
+  if (partitions.empty() || !tier_->keeps_copies()) return false;
+  const uint32_t failed_at = copies_failed_at_.load();
+  if (failed_at != 0 && tier_->now() - failed_at < kFailedWindows) return false;
+  if (!begin_window(partitions[0], &Known::copied_at)) return false;
+  uint64_t resident = 0;
   std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
   std::erase_if(candidates, has_copy);
-  for (const EvictionCandidate& candidate : candidates) bytes += candidate.bytes;
-  if (candidates.empty() || bytes < resident / kCopyShare) return false;
+  std::map<uint32_t, uint64_t> bytes;  // by cache
+  for (const EvictionCandidate& candidate : candidates) bytes[cache_of(candidate)] += candidate.bytes;
+  const auto most =
+      std::max_element(bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == bytes.end() || most->second < resident / kCopyShare) return false;
   Job job;
   job.kind = JobKind::kCopy;
   for (const EvictionCandidate& candidate : candidates) {
     if (job.bytes >= kCopyBytesMax) break;
+    if (cache_of(candidate) != most->first) continue;
     add_piece(&job, candidate);
   }
-  tier_->note_copied(job.bytes);
   start(std::move(job));
   return true;
 }

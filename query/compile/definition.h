@@ -69,6 +69,8 @@ class Definer {
   Status define_partitioning(const ast::CreateTableStatement& create, storage::TableSchema* schema);
   Status define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema, TableRules* rules,
                         ResultSet* result);
+  // Their names, whatever they say.
+  Status check_options(const std::vector<ast::Option>& options) const;
   Status unrecognized(const ast::Option& option) const;
   Status define_tier_cache(const ast::Option& option, TableRules* rules, ResultSet* result);
   Status define_column(const ast::ColumnDefinition& column, storage::TableSchema* schema, TableRules* rules);

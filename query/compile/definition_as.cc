@@ -45,7 +45,10 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
   std::string options;
   for (const auto& option : create.options) {
     if (create.materialized_view && says_filled({option})) continue;
-    absl::StrAppend(&options, options.empty() ? " WITH (" : ", ", option.name, " = ", quote_literal(option.value));
+    absl::StrAppend(&options, options.empty() ? " WITH (" : ", ");
+    if (!option.name_space.empty()) absl::StrAppend(&options, quote_identifier(option.name_space), ".");
+    absl::StrAppend(&options, quote_identifier(option.name));
+    if (option.has_value) absl::StrAppend(&options, " = ", quote_literal(option.value));
   }
   if (create.persistence == ast::Persistence::kTemporary && !is_temporary_key(create.table.name.back()))
     return error("42P16", "cannot create temporary relation in non-temporary schema", create.table.location);

@@ -210,8 +210,21 @@ Status Definer::unrecognized(const ast::Option& option) const {
   return error("22023", absl::StrCat("unrecognized parameter \"", option.name, "\""), -1);
 }
 
+Status Definer::check_options(const std::vector<ast::Option>& options) const {
+  for (size_t i = 0; i < options.size(); i++) {
+    const ast::Option& option = options[i];
+    if (!option.name_space.empty() && option.name_space != "toast")
+      return error("22023", absl::StrCat("unrecognized parameter namespace \"", option.name_space, "\""), -1);
+    for (size_t j = 0; j < i; j++)
+      if (options[j].name == option.name && options[j].name_space == option.name_space)
+        return error("22023", absl::StrCat("parameter \"", option.name, "\" specified more than once"), -1);
+  }
+  return absl::OkStatus();
+}
+
 Status Definer::define_options(const std::vector<ast::Option>& options, storage::TableSchema* schema, TableRules* rules,
                                ResultSet* result) {
+  SCYPER_RETURN_IF_ERROR(check_options(options));
   for (const auto& option : options) {
     if (is_needless(option)) continue;
     if (option.name == "tier_cache") {
@@ -245,12 +258,14 @@ Status Definer::define_tier_cache(const ast::Option& option, TableRules* rules, 
 Status Definer::alter_options(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
   TableRules& rules = next().rules[next().find_table(name)->schema().id];
   const bool resets = command.action == ast::AlterTableAction::kResetOptions;
+  SCYPER_RETURN_IF_ERROR(check_options(command.options));
   for (const ast::Option& option : command.options) {
     if (resets && option.has_value) return error("42601", "RESET must not include values for parameters", -1);
+    if (is_needless(option)) continue;
     if (option.name == "layout")
       return error("0A000", "changing the layout of a table is not supported", option.location);
-    if (resets && option.name == "tier_cache" && option.name_space.empty()) rules.tier_cache.clear();
-    if (resets || is_needless(option)) continue;  // PostgreSQL resets what it does not know, too
+    if (resets && option.name == "tier_cache") rules.tier_cache.clear();
+    if (resets) continue;  // PostgreSQL resets what it does not know, too
     if (option.name != "tier_cache") return unrecognized(option);
     SCYPER_RETURN_IF_ERROR(define_tier_cache(option, &rules, result));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -28,20 +29,19 @@ class Evictor;
 //   2. the compactor's thread makes its image and puts it into frozen memory;
 //   3. take_step(): the chunk becomes frozen, or hot again when more than 1/64 of its tuples have gone meanwhile.
 // Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change), and
-// brings data of frozen chunks to the tier (evictor.h).
-// And it places frozen chunks by the table's hot data views (hot_views.h): one of which few tuples are relevant loses
-// these to hot chunks.
-// Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
-// observer. Where it sees writes only, they are cooling for one window more, which counts the tuples that transactions
-// read: a sixteenth, and the chunk is hot again, and has to be quiet for twice as long before the next trial. Those of
-// which in two windows the same few pages were touched, a sixteenth at most, become cooling: tuples that transactions
-// change there move to hot chunks at once, those that they read with the next step. A cooling chunk that nobody touches
-// in two windows becomes cold; one of which a sixteenth of the tuples was used in one window is hot again. Threads:
-// observe() one, start()'s where that was called; take_step() by whoever the partitions belong to; any number of
-// threads for different partitions. take_step() never waits for the observer. Fork: the child must not call it. Source:
-// Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so that
-// nothing has to be compressed again; what was read of a cooling chunk moves after the transaction, which may hold its
-// place; whole scans do not count there.
+// brings data of frozen chunks to the tier (evictor.h), and places frozen chunks by the table's hot data views
+// (hot_views.h): one of which few tuples are relevant loses these to hot chunks. Which chunks are cold: full ones
+// behind the newest of their partition that nobody has touched in two windows of the observer. Where it sees writes
+// only, they are cooling for one window more, which counts the tuples that transactions read: a sixteenth, and the
+// chunk is hot again, and has to be quiet for twice as long before the next trial. Those of which in two windows the
+// same few pages were touched, a sixteenth at most, become cooling: tuples that transactions change there move to hot
+// chunks at once, those that they read with the next step. A cooling chunk that nobody touches in two windows becomes
+// cold; one of which a sixteenth of the tuples was used in one window is hot again. Source: Funke et al., VLDB 2012,
+// section 3.3. We differ: a chunk that is being compressed is not written in place, so that nothing has to be
+// compressed again; what was read of a cooling chunk moves after the transaction, which may hold its place; whole scans
+// do not count there. Threads: observe() one, start()'s where that was called; take_step() by whoever the partitions
+// belong to; any number of threads for different partitions. take_step() never waits for the observer. Fork: the child
+// must not call it.
 class Compactor {
  public:
   struct Options {
@@ -140,14 +140,19 @@ class Compactor {
   };
   using ChunkId = std::pair<const TablePartition*, uint64_t>;
 
-  // A chunk that is read so much that it was hot again after its last trials.
-  struct Read {
+  static constexpr uint32_t kQuietWindows = 2;  // then a chunk is cold
+
+  // Trials of a chunk: those after which it was hot again, as it was read so much, and the present one.
+  struct Trials {
     std::shared_ptr<FreezeGate> gate;
-    uint32_t trials;
+    uint32_t failed = 0;
+    std::chrono::steady_clock::time_point begun;
   };
 
   void run();
   bool freeze_next();
+  bool is_trial_short(const ChunkId& chunk) const ABSL_LOCKS_EXCLUDED(mutex_);
+  void end_trial(const ChunkId& chunk, bool has_failed) ABSL_LOCKS_EXCLUDED(mutex_);
   bool is_evicting() const;
   bool evict_some(std::span<TablePartition* const> partitions);
   void end_window();
@@ -183,7 +188,7 @@ class Compactor {
   std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);     // for step 3
   uint32_t in_work_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<ChunkId, Watched> watched_ ABSL_GUARDED_BY(mutex_);
-  std::map<ChunkId, Read> read_ ABSL_GUARDED_BY(mutex_);
+  std::map<ChunkId, Trials> trials_ ABSL_GUARDED_BY(mutex_);
   std::vector<WatchId> unwatched_ ABSL_GUARDED_BY(mutex_);                       // that the observer is still to forget
   uint64_t windows_ ABSL_GUARDED_BY(mutex_) = 1;                                 // that observe() has begun
   std::map<const TablePartition*, uint64_t> looked_at_ ABSL_GUARDED_BY(mutex_);  // begin_window(): in which window

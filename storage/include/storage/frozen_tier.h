@@ -153,6 +153,7 @@ class FrozenTier {
   void add_resident(int64_t bytes) { resident_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   uint64_t excess_bytes() const;
   bool may_evict() const;
+  bool has_room_for_files() const;
   uint64_t resident_bytes() const { return static_cast<uint64_t>(resident_bytes_.load(std::memory_order_relaxed)); }
   void claim(uint64_t bytes) { claimed_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void unclaim(uint64_t bytes) { claimed_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
@@ -177,7 +178,7 @@ class FrozenTier {
     uint64_t evictions = 0;  // files written
     uint64_t repaired_chunks = 0;
     uint64_t failed_evictions = 0;  // that the disk did not take, or for which there was no memory
-    uint64_t promoted_vectors = 0;  // since the start, back in memory (storage/promoter.h)
+    uint64_t promoted_vectors = 0;  // since the start, back in memory (storage/promotion.cc)
     uint64_t promoted_bytes = 0;
     uint64_t failed_promotions = 0;  // vectors that could not be read, or for which there was no memory
     uint64_t unwritten_bytes = 0;    // of evicted ones, what was in a file already
@@ -188,10 +189,9 @@ class FrozenTier {
   void note_promotion(uint64_t vectors, uint64_t bytes);
   void note_failed_promotions(uint64_t vectors) { failed_promotions_.fetch_add(vectors, std::memory_order_relaxed); }
   void note_copied(uint64_t bytes) { copied_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
-  void note_unwritten(uint64_t bytes) { unwritten_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   // Of vectors whose data comes into the tier, and leaves it.
   void add_tiered(uint64_t vectors, uint64_t bytes);
-  void note_evicted(uint64_t vectors, uint64_t bytes);
+  void note_evicted(uint64_t vectors, uint64_t bytes, uint64_t unwritten_bytes);
   void remove_tiered(uint64_t vectors, uint64_t bytes);
 
  private:

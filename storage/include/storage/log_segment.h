@@ -63,6 +63,7 @@ class LogAppender {
   struct Existing {
     uint64_t number;
     uint64_t start_lsn;
+    uint64_t bytes = 0;  // of one that has ended; 0: nobody has looked yet
   };
   static StatusOr<std::unique_ptr<LogAppender>> create(Disk* disk, std::string directory, const Options& options,
                                                        std::vector<Existing> existing);
@@ -108,7 +109,7 @@ class LogAppender {
                        int64_t time_us);
   Status make_current(uint64_t group_bytes, uint64_t start_lsn, std::span<const StreamPosition> streams,
                       int64_t time_us);
-  StatusOr<std::vector<uint64_t>> ended_bytes() const;
+  StatusOr<uint64_t> ended_bytes();
 
   Disk* const disk_;
   const std::string directory_;

@@ -9,6 +9,12 @@ ALTER TABLE kept RESET (fillfactor = 70);
 ALTER TABLE IF EXISTS nowhere SET (fillfactor = 70);
 ALTER TABLE nowhere SET (fillfactor = 70);
 CREATE TABLE wrong (id integer) WITH (nothing_known = 1);
+ALTER TABLE kept SET (foo.fillfactor = 70);
+ALTER TABLE kept RESET (foo.fillfactor);
+CREATE TABLE wrong (id integer) WITH (fillfactor = 70, fillfactor = 80);
+CREATE TABLE wrong WITH ("fillfactor = 70); SELECT 1; --" = 1) AS SELECT 1 AS k;
+CREATE TABLE filled WITH (fillfactor = 70) AS SELECT 1 AS k;
+DROP TABLE filled;
 SELECT reloptions FROM pg_class WHERE relname = 'kept';
 -- differs: PostgreSQL knows no tier_cache
 CREATE TABLE chosen (id integer) WITH (tier_cache = dimensions);

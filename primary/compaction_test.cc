@@ -225,16 +225,18 @@ TEST_P(CompactionModesTest, VectorsComeAndGo) {
       tier->add_resident(kRoom);
       change(&bank, 20, seed + round);
       change(&plain, 20, seed + round);
+      EXPECT_TRUE(all_is_frozen(&bank.engine()));
       EXPECT_TRUE(comes_true([&] { return tier->counts().evicted_vectors > counts.evicted_vectors; }));
       tier->add_resident(-kRoom);
-      EXPECT_TRUE(comes_true([&] {
-        for (int i = 0; i < 20; ++i) EXPECT_GE(bank.value_of("SELECT count(*) FROM accounts WHERE balance > 500"), 0);
-        return tier->counts().promoted_vectors > counts.promoted_vectors;
-      }));
+      // what is read may have stayed in memory
+      for (int i = 0; i < 500 && tier->counts().promoted_vectors == counts.promoted_vectors; ++i) {
+        EXPECT_GE(bank.value_of("SELECT count(*) FROM accounts WHERE balance > 500"), 0);
+      }
       if (round % 2 == 1) ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
       before = digest_of(&bank.engine());
       EXPECT_EQ(before, digest_of(&plain.engine())) << round;
     }
+    EXPECT_GT(tier->counts().promoted_vectors, 0u);
   }
   auto engine = open_or_null(options);
   ASSERT_NE(engine, nullptr);

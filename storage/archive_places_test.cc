@@ -219,6 +219,8 @@ TEST_F(ArchivePlacesTest, ChunksInMemory) {
   append(0, static_cast<int>(kChunkTuples));
   append(1, 2 * static_cast<int>(kChunkTuples));
   evict();
+  tier_->begin_window();
+  evict();  // copies
   const uint64_t tiered = tier_->counts().tiered_bytes;
   remove_some(300);
   const uint64_t frozen = rows();

@@ -9,6 +9,7 @@
 #include "storage/compactor.h"
 #include "storage/frozen_slot.h"
 #include "storage/table.h"
+#include "tuple_place.h"
 
 namespace scyper::storage {
 

@@ -344,6 +344,7 @@ void Evictor::finish(Piece* piece, JobKind kind) {
     if (kind == JobKind::kEviction && slot.marks != nullptr)
       slot.marks[column].cost.store(0, std::memory_order_relaxed);
   }
+  if (vectors == 0) return;  // they could not be written
   if (kind == JobKind::kCopy) {
     slot.copies = std::move(piece->places);
     return tier_->note_copied(bytes);

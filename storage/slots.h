@@ -5,6 +5,8 @@
 // The states of a partition's chunks (ChunkState). To be called by whom the partition belongs to, between transactions.
 namespace scyper::storage {
 
+constexpr uint32_t kQuietWindows = 2;  // that nobody uses a chunk: then it is cold
+
 bool grow_slots(TablePartition* partition, uint32_t capacity) noexcept;  // false: no memory
 // When the partition's rows are given up; before its chunks' directory.
 void free_slots(TablePartition* partition) noexcept;

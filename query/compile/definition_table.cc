@@ -215,6 +215,8 @@ Status Definer::check_options(const std::vector<ast::Option>& options) const {
     const ast::Option& option = options[i];
     if (!option.name_space.empty() && option.name_space != "toast")
       return error("22023", absl::StrCat("unrecognized parameter namespace \"", option.name_space, "\""), -1);
+    if (option.name.find('=') != std::string::npos)
+      return error("22023", absl::StrCat("invalid option name \"", option.name, "\": must not contain \"=\""), -1);
     for (size_t j = 0; j < i; j++)
       if (options[j].name == option.name && options[j].name_space == option.name_space)
         return error("22023", absl::StrCat("parameter \"", option.name, "\" specified more than once"), -1);
@@ -258,13 +260,13 @@ Status Definer::define_tier_cache(const ast::Option& option, TableRules* rules, 
 Status Definer::alter_options(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
   TableRules& rules = next().rules[next().find_table(name)->schema().id];
   const bool resets = command.action == ast::AlterTableAction::kResetOptions;
-  SCYPER_RETURN_IF_ERROR(check_options(command.options));
+  if (!resets) SCYPER_RETURN_IF_ERROR(check_options(command.options));
   for (const ast::Option& option : command.options) {
     if (resets && option.has_value) return error("42601", "RESET must not include values for parameters", -1);
     if (is_needless(option)) continue;
     if (option.name == "layout")
       return error("0A000", "changing the layout of a table is not supported", option.location);
-    if (resets && option.name == "tier_cache") rules.tier_cache.clear();
+    if (resets && option.name == "tier_cache" && option.name_space.empty()) rules.tier_cache.clear();
     if (resets) continue;  // PostgreSQL resets what it does not know, too
     if (option.name != "tier_cache") return unrecognized(option);
     SCYPER_RETURN_IF_ERROR(define_tier_cache(option, &rules, result));

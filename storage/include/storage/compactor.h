@@ -140,8 +140,6 @@ class Compactor {
   };
   using ChunkId = std::pair<const TablePartition*, uint64_t>;
 
-  static constexpr uint32_t kQuietWindows = 2;  // then a chunk is cold
-
   // Trials of a chunk: those after which it was hot again, as it was read so much, and the present one.
   struct Trials {
     std::shared_ptr<FreezeGate> gate;

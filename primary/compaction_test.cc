@@ -211,7 +211,7 @@ TEST_P(CompactionModesTest, RestartsInPlace) {
 TEST_P(CompactionModesTest, VectorsComeAndGo) {
   constexpr int64_t kRoom = int64_t{1} << 20;
   SimulatedDisk disk, other_disk;
-  EngineOptions options = tiered(frozen(log_options(&disk, GetParam()), 5000));
+  EngineOptions options = tiered(frozen(log_options(&disk, GetParam()), 20000));
   if (options.compaction.tier.directory.empty()) GTEST_SKIP() << "no io_uring";
   options.compaction.tier.memory_bytes = kRoom;
   storage::Digest before;
@@ -230,7 +230,7 @@ TEST_P(CompactionModesTest, VectorsComeAndGo) {
       tier->add_resident(-kRoom);
       // what is read may have stayed in memory
       for (int i = 0; i < 500 && tier->counts().promoted_vectors == counts.promoted_vectors; ++i) {
-        EXPECT_GE(bank.value_of("SELECT count(*) FROM accounts WHERE balance > 500"), 0);
+        static_cast<void>(bank.value_of("SELECT sum(balance % 7) FROM accounts"));
       }
       if (round % 2 == 1) ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
       before = digest_of(&bank.engine());

@@ -66,7 +66,7 @@ TEST(ArchiveTest, RecoveryStartsFromTheNewestOne) {
 
 // What a start reads of the log has to be on the disk first: also where it is read beside an archive, and for one that
 // cannot be used.
-TEST(ArchiveTest, ALogThatCannotBeFlushedEndsTheStart) {
+TEST(ArchiveTest, ALogThatCannotBeFlushedEndsTheStartAlsoWithADamagedArchive) {
   for (const uint32_t threads : {1u, 2u}) {
     for (const bool is_damaged : {false, true}) {
       SimulatedDisk disk;

@@ -118,6 +118,36 @@ TEST(CompactorTest, WhatIsReadMuchStaysHot) {
   EXPECT_EQ(table_digest(*fixture.table), before);
 }
 
+// A trial that has ended well does not count any more, when the chunk waits for room to become cold and is read then.
+TEST(CompactorTest, WhatWaitsAfterItsTrialMayBecomeHotAgain) {
+  Random random(test_seed());
+  TestObserver observer(/*sees_reads=*/false);
+  Compactor::Options options;
+  options.observer = &observer;
+  options.jobs_max = 1;
+  Fixture fixture(1, Layout::kColumn, options);
+  fixture.append(3 * static_cast<int>(kChunkTuples) + 100, &random);
+  TablePartition* partition = fixture.partition();
+  const auto pass_window = [&] {  // whose thread freezes nothing
+    ASSERT_TRUE(fixture.compactor.observe({}).ok());
+    while (fixture.compactor.take_step({&partition, 1}, fixture.store.log.get())) {
+    }
+  };
+  const auto waiting = [&] {
+    return partition->frozen != nullptr && partition->frozen[2].state == ChunkState::kCooling &&
+           partition->frozen[2].cooling->quiet_windows > 0;
+  };
+  for (int window = 0; window < 6 && !waiting(); ++window) pass_window();
+  ASSERT_TRUE(waiting());
+  for (uint32_t i = 0; i < kChunkTuples / 16; ++i) note_read(partition, (Tid{2} << kChunkShift) + i * 7);
+  pass_window();
+  EXPECT_NE(partition->chunks[2], nullptr);
+  const Digest before = table_digest(*fixture.table);
+  pass_window();
+  fixture.compact();
+  EXPECT_EQ(table_digest(*fixture.table), before);
+}
+
 TEST(CompactorTest, ItsThreadEndsWindowsAndSaysWhenStepsAreDue) {
   Random random(test_seed());
   TestObserver observer;

@@ -51,11 +51,13 @@ bool Compactor::is_trial_short(const ChunkId& chunk) const {
 
 void Compactor::end_trial(const ChunkId& chunk, bool has_failed) {
   MutexLock lock(&mutex_);
-  if (has_failed) {
-    ++trials_[chunk].failed;
-  } else {
+  if (!has_failed) {
     trials_.erase(chunk);
+    return;
   }
+  Trials& trials = trials_[chunk];  // a new one, where it had passed and waited for room to become cold
+  trials.gate = chunk.first->table->frozen_store()->gate;
+  ++trials.failed;
 }
 
 // Tuples of cooling chunks that transactions have read, since the last step.

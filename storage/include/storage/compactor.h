@@ -30,18 +30,21 @@ class Evictor;
 //   3. take_step(): the chunk becomes frozen, or hot again when more than 1/64 of its tuples have gone meanwhile.
 // Besides, it empties frozen chunks that have lost a quarter of their tuples (3.5: TIDs of the others change), and
 // brings data of frozen chunks to the tier (evictor.h), and places frozen chunks by the table's hot data views
-// (hot_views.h): one of which few tuples are relevant loses these to hot chunks. Which chunks are cold: full ones
-// behind the newest of their partition that nobody has touched in two windows of the observer. Where it sees writes
-// only, they are cooling for one window more, which counts the tuples that transactions read: a sixteenth, and the
-// chunk is hot again, and has to be quiet for twice as long before the next trial. Those of which in two windows the
-// same few pages were touched, a sixteenth at most, become cooling: tuples that transactions change there move to hot
-// chunks at once, those that they read with the next step. A cooling chunk that nobody touches in two windows becomes
-// cold; one of which a sixteenth of the tuples was used in one window is hot again. Source: Funke et al., VLDB 2012,
-// section 3.3. We differ: a chunk that is being compressed is not written in place, so that nothing has to be
-// compressed again; what was read of a cooling chunk moves after the transaction, which may hold its place; whole scans
-// do not count there. Threads: observe() one, start()'s where that was called; take_step() by whoever the partitions
-// belong to; any number of threads for different partitions. take_step() never waits for the observer. Fork: the child
-// must not call it.
+// (hot_views.h): one of which few tuples are relevant loses these to hot chunks.
+//
+// Which chunks are cold: full ones behind the newest of their partition that nobody has touched in two windows of the
+// observer. Where it sees writes only, they are cooling for one window more, which counts the tuples that transactions
+// read: a sixteenth, and the chunk is hot again, and has to be quiet for twice as long before the next trial. Those of
+// which in two windows the same few pages were touched, a sixteenth at most, become cooling: tuples that transactions
+// change there move to hot chunks at once, those that they read with the next step. A cooling chunk that nobody touches
+// in two windows becomes cold; one of which a sixteenth of the tuples was used in one window is hot again.
+//
+// Source: Funke et al., VLDB 2012, section 3.3. We differ: a chunk that is being compressed is not written in place, so
+// that nothing has to be compressed again; what was read of a cooling chunk moves after the transaction, which may hold
+// its place; whole scans do not count there.
+//
+// Threads: observe() one, start()'s where that was called; take_step() by whoever the partitions belong to; any number
+// of threads for different partitions. take_step() never waits for the observer. Fork: the child must not call it.
 class Compactor {
  public:
   struct Options {

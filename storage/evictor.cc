@@ -221,12 +221,10 @@ bool is_damaged(const TierPlace& place, std::span<const FrozenTier::DamagedPage>
 }  // namespace
 
 // Where the vector is in a file of its table's cache as well, whole as far as is known. Another one is forgotten.
-bool Evictor::use_copy(Piece* piece, uint32_t column) {
-  if (piece->copies == nullptr || piece->copies->places[column].file == nullptr) return false;
-  auto left = std::make_shared<TieredColumns>(*piece->copies);
-  TierPlace place = std::exchange(left->places[column], TierPlace());
-  piece->copies = std::move(left);
-  if (place.file->cache() != piece->cache || is_damaged(place, tier_->damage())) return false;
+bool Evictor::use_copy(Piece* piece, uint32_t column, std::span<const FrozenTier::DamagedPage> damage) {
+  if (piece->left == nullptr || piece->left->places[column].file == nullptr) return false;
+  TierPlace place = std::exchange(piece->left->places[column], TierPlace());
+  if (place.file->cache() != piece->cache || is_damaged(place, damage)) return false;
   place.returns = false;
   piece->unwritten_bytes += place.bytes;
   piece->places->places[column] = std::move(place);
@@ -240,18 +238,22 @@ void Evictor::begin_places(Piece* piece, JobKind kind) const {
   if (before != nullptr) *piece->places = *before;
   if (kind == JobKind::kEviction) piece->places->id = tier_->new_id();
   piece->places->places.resize(piece->columns.size());
+  if (kind != JobKind::kEviction || piece->copies == nullptr) return;
+  piece->left = std::make_shared<TieredColumns>(*piece->copies);
+  piece->copies = piece->left;
 }
 
 // Column by column, so that a scan of few columns reads on where it is. What cannot be written stays as it is; false:
 // there is some.
 bool Evictor::write_files(std::span<Job> jobs) {
+  const std::vector<FrozenTier::DamagedPage> damage = tier_->damage();
   std::vector<std::pair<Piece*, uint32_t>> all;
   for (Job& job : jobs) {
     for (Piece& piece : job.pieces) {
       begin_places(&piece, job.kind);
       for (uint32_t column = 0; column < piece.columns.size(); ++column) {
         if (!piece.columns[column]) continue;
-        if (job.kind == JobKind::kCopy || !use_copy(&piece, column)) all.emplace_back(&piece, column);
+        if (job.kind == JobKind::kCopy || !use_copy(&piece, column, damage)) all.emplace_back(&piece, column);
       }
     }
   }

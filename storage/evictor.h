@@ -72,11 +72,12 @@ class Evictor {
     uint64_t chunk;
     const char* image;  // pinned
     std::shared_ptr<const TieredColumns> before;
-    std::vector<bool> columns;                    // that go, or come
-    uint32_t cache;                               // of files that are written for it
-    uint64_t unwritten_bytes = 0;                 // of those that go, what is in a file already
-    std::shared_ptr<TieredColumns> places;        // then
-    std::shared_ptr<const TieredColumns> copies;  // the slot's; then those that it is to have
+    std::vector<bool> columns;                      // that go, or come
+    uint32_t cache;                                 // of files that are written for it
+    uint64_t unwritten_bytes = 0;                   // of those that go, what is in a file already
+    std::shared_ptr<TieredColumns> places;          // then
+    std::shared_ptr<const TieredColumns> copies;    // the slot's; then those that it is to have
+    std::shared_ptr<TieredColumns> left = nullptr;  // the same of those that go, to be changed
     const char* next = nullptr;  // the image without the columns' data, or with it; null: there is none
     uint32_t next_bytes = 0;
   };
@@ -118,7 +119,7 @@ class Evictor {
   static void add_piece(Job* job, const EvictionCandidate& candidate);
   void start(Job job);
   void start_eviction(std::span<const EvictionCandidate> candidates);
-  bool use_copy(Piece* piece, uint32_t column);
+  static bool use_copy(Piece* piece, uint32_t column, std::span<const FrozenTier::DamagedPage> damage);
   bool write_files(std::span<Job> jobs);
   Status write_file(std::span<const std::pair<Piece*, uint32_t>> vectors);
   void make_images(Job* job);

@@ -24,11 +24,10 @@ storage::Compactor::Options compactor_options(storage::AccessObserver* observer,
 StatusOr<std::unique_ptr<storage::AccessObserver>> observer_of(const CompactionOptions& options) {
   if (options.mode == CompactionMode::kForced) return std::unique_ptr<storage::AccessObserver>();
   auto observer = storage::choose_observer(options.observer);
-  std::string why = observer.ok() ? "the engine's code does not count accesses" : "";
-  if (!observer.ok()) why = std::string(observer.status().message());
-  if (observer.ok() && (*observer)->kind() != storage::ObserverKind::kCounters) return observer;
-  return with_hint(sql_error("0A000", absl::StrCat("no access observer for compaction works here: ", why)),
-                   "Set compaction = off, or access_observer = mprotect.");
+  if (observer.ok()) return observer;
+  return with_hint(sql_error("0A000", absl::StrCat("no access observer for compaction works here: ",
+                                                   std::string(observer.status().message()))),
+                   "Set access_observer = auto, which takes one that works.");
 }
 
 }  // namespace

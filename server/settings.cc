@@ -341,8 +341,11 @@ std::vector<Setting> compaction_settings() {
       quantity_setting("frozen_memory", "memory budget of compressed chunks, beside memory", parse_bytes, format_bytes,
                        1, 1 << 20, SCYPER_FIELD(engine.compaction.frozen_bytes_max)),
       choice_setting("access_observer", "what tells compaction which chunks are cold (docs/access_observer.md)",
-                     std::array<std::pair<const char*, std::string>, 4>{
-                         {{"auto", "auto"}, {"module", "module"}, {"pagemap", "pagemap"}, {"mprotect", "mprotect"}}},
+                     std::array<std::pair<const char*, std::string>, 5>{{{"auto", "auto"},
+                                                                         {"module", "module"},
+                                                                         {"pagemap", "pagemap"},
+                                                                         {"mprotect", "mprotect"},
+                                                                         {"counters", "counters"}}},
                      SCYPER_FIELD(engine.compaction.observer)),
       quantity_setting("compaction_window",
                        "what nobody touches in two of these is cold (three, where reads are not seen)",

@@ -172,7 +172,7 @@ bool is_frozen(const TablePartition& partition, uint32_t chunk) {
 
 // Takes the marks of a chunk away.
 uint8_t take_mark(TablePartition* partition, uint32_t chunk) {
-  const bool has_changed = std::exchange(partition->changed[chunk], uint8_t{0}) != 0;
+  const bool has_changed = take_changed(partition, chunk, kChangedForArchive);
   FrozenSlot* slot = slot_of(partition, Tid{chunk} << kChunkShift);
   if (slot == nullptr) return has_changed ? kRowsWritten : 0;
   // what is not hot loses tuples and nothing else

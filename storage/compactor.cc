@@ -62,9 +62,7 @@ void forget(AccessObserver* observer, WatchId id) { observer->forget(id).IgnoreE
 }  // namespace
 
 Compactor::Compactor(const Options& options)
-    : options_(options), evictor_(options.tier == nullptr ? nullptr : std::make_unique<Evictor>(options.tier)) {
-  CHECK(options.observer == nullptr || options.observer->kind() != ObserverKind::kCounters);
-}
+    : options_(options), evictor_(options.tier == nullptr ? nullptr : std::make_unique<Evictor>(options.tier)) {}
 
 Compactor::~Compactor() {
   {
@@ -88,9 +86,10 @@ Status Compactor::observe(const std::set<TableId>& read_by_queries) {
   for (const RangeAccess& access : accesses) by_id[access.id.value()] = &access;
   {
     MutexLock lock(&mutex_);
-    ++windows_;
+    const uint64_t window = windows_++;
     forget_closed();
     for (auto& [chunk, watched] : watched_) {
+      if (is_counting() && looked_at_[chunk.first] != window) continue;  // nobody has counted
       const auto found = watched.is_known ? by_id.find(watched.id.value()) : by_id.end();
       if (found != by_id.end()) watched.end_window(*found->second);  // else watched since
     }
@@ -139,6 +138,7 @@ Status Compactor::tell_observer() {
     if (known != watched_.end() && known->second.gate == watched.gate && known->second.start == watched.start) {
       known->second.id = *id;
       known->second.is_known = true;
+      known->second.counter = options_.observer->counter_of(*id);
     } else {
       unwatched_.push_back(*id);
     }
@@ -168,6 +168,7 @@ void Compactor::begin_window(TablePartition* partition) {
     if (window == windows_) return;
     window = windows_;
     if (options_.observer != nullptr) watch_more(partition);
+    if (is_counting()) count_writes(partition);
   }
   if (partition->frozen != nullptr) judge_cooling(partition);
 }
@@ -181,9 +182,27 @@ void Compactor::watch_more(TablePartition* partition) {
     watched.table = partition->plan->schema->id;
     watched.start = partition->chunks[chunk];
     watched.bytes = partition->plan->chunk_bytes;
+    if (is_counting()) take_changed(partition, chunk, kChangedForObserver);  // before it is watched
     const auto trials = trials_.find({partition, chunk});
     const uint32_t failed = trials == trials_.end() ? 0 : std::min(trials->second.failed, kTrialsMax);
     watched.quiet_windows_min = kQuietWindows << failed;
+  }
+}
+
+bool Compactor::is_counting() const {
+  return options_.observer != nullptr && options_.observer->kind() == ObserverKind::kCounters;
+}
+
+// Of chunks that are hot.
+bool Compactor::sees_reads() const { return options_.observer->sees_reads() && !is_counting(); }
+
+// What the window before had is known in this one, and counts at once against being cold.
+void Compactor::count_writes(TablePartition* partition) {
+  const auto end = watched_.upper_bound({partition, UINT64_MAX});
+  for (auto it = watched_.lower_bound({partition, 0}); it != end; ++it) {
+    if (!take_changed(partition, it->first.second, kChangedForObserver)) continue;
+    it->second.quiet_windows = 0;
+    if (it->second.counter != nullptr) it->second.counter->count_write();
   }
 }
 
@@ -386,7 +405,7 @@ bool Compactor::cool_one(TablePartition* partition, ChangeLog* log) {
   uint64_t chunk = 0;
   if (take_watched(partition, is_quiet, &chunk)) {
     if (!can_cool(partition, chunk)) return false;
-    return options_.observer->sees_reads() ? cool(partition, chunk) : begin_trial(partition, chunk);
+    return sees_reads() ? cool(partition, chunk) : begin_trial(partition, chunk);
   }
   return take_watched(partition, is_used_by_few, &chunk) && can_cool(partition, chunk) &&
          begin_cooling(partition, chunk);

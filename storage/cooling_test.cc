@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "base/test_seed.h"
 #include "compactor_fixture.h"
+#include "storage/archive.h"
 #include "storage/change_log.h"
 #include "storage/frozen_slot.h"
 #include "storage/temperature.h"
@@ -137,6 +138,49 @@ TEST(CoolingTest, ObserversOfThisSystemSeeWhatCools) {
     check_table(*fixture.table);
   }
   if (found == 0) GTEST_SKIP() << "no observer of this system's sees by itself";
+}
+
+// Steps tell it what was committed; who takes no steps tells nothing, and nothing of his becomes cold.
+TEST(CoolingTest, CountersKeepWhatIsWrittenHot) {
+  Random random(test_seed());
+  const auto observer = *choose_observer("counters");
+  Fixture fixture(1, Layout::kColumn, observed(observer.get()));
+  fixture.append(3 * static_cast<int>(kChunkTuples) + 100, &random);
+  TablePartition* partition = fixture.partition();
+  const UpdateDescriptor amount = make_update_descriptor(*fixture.table, std::vector<uint32_t>{1});
+  ChangedChunks changed;
+  const auto update = [&](int32_t id, bool commits) {
+    const Tid tid = make_hot(partition, fixture.find(id), fixture.store.log.get());
+    ASSERT_NE(tid, kNoTid);
+    ASSERT_EQ(update_row(partition, fixture.store.log.get(), tid, amount, {int_datum(-id)}), ChangeResult::kOk);
+    commits ? fixture.store.log->commit() : fixture.store.log->rollback_all();
+    take_changed_chunks(*fixture.table, &changed);  // an archive does not hide it
+  };
+  const auto pass_window = [&] {
+    ASSERT_TRUE(fixture.compactor.observe({}).ok());
+    fixture.compact();
+  };
+  const auto state = [&](uint64_t chunk) {
+    const FrozenSlot* slot = slot_of(partition, Tid{chunk} << kChunkShift);
+    return slot == nullptr ? ChunkState::kHot : slot->state;
+  };
+  fixture.compact();
+  for (int window = 0; window < 8; ++window) ASSERT_TRUE(fixture.compactor.observe({}).ok());
+  fixture.compact();
+  EXPECT_EQ(fixture.compactor.counts().cooling, 0u);
+  constexpr int32_t kInChunk1 = static_cast<int32_t>(kChunkTuples) + 7;
+  for (int window = 0; window < 8; ++window) {
+    update(kInChunk1, true);
+    update(7, false);
+    pass_window();
+    EXPECT_EQ(state(1), ChunkState::kHot) << window;
+  }
+  EXPECT_EQ(state(0), ChunkState::kFrozen);
+  EXPECT_EQ(state(2), ChunkState::kFrozen);
+  for (int window = 0; window < 6; ++window) pass_window();
+  EXPECT_EQ(state(1), ChunkState::kFrozen);
+  EXPECT_EQ((changed[{fixture.table->schema().id.value(), 0}][1] & kRowsWritten), kRowsWritten);
+  check_table(*fixture.table);
 }
 
 TEST(CoolingTest, TuplesThatAreUsedMoveToHotChunks) {

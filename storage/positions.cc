@@ -37,7 +37,7 @@ Tid take_new_chunk_position(TablePartition* partition) noexcept {
   auto* header = new (chunk) ChunkHeader();
   header->used = 1;
   partition->chunks[partition->chunk_count] = static_cast<char*>(chunk);
-  partition->changed[partition->chunk_count] = 1;
+  partition->changed[partition->chunk_count] = kChangedForArchive;
   const Tid tid = uint64_t{partition->chunk_count} << kChunkShift;
   CHECK(tid == partition->tuple_limit);
   ++partition->chunk_count;

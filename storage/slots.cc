@@ -128,7 +128,7 @@ bool leave_hot(TablePartition* partition, uint64_t chunk, ChunkState state) noex
   unlink_free_chunk(partition, chunk);
   slot.chunk = std::exchange(partition->chunks[chunk], nullptr);
   slot.state = state;
-  slot.was_written = std::exchange(partition->changed[chunk], uint8_t{0}) != 0;
+  slot.was_written = take_changed(partition, chunk, kChangedForArchive);
   std::memcpy(slot.live_before.get(), slot.chunk + partition->plan->live_offset, kChunkTuples);
   store_of(partition)->cold_chunks.fetch_add(1, std::memory_order_relaxed);
   return true;
@@ -163,7 +163,7 @@ void return_to_hot(TablePartition* partition, uint64_t chunk) noexcept {
   free_cold_payloads(partition, slot, true);
   partition->chunks[chunk] = slot.chunk;
   const char* live = slot.chunk + partition->plan->live_offset;
-  if (slot.was_written) partition->changed[chunk] = 1;
+  if (slot.was_written) partition->changed[chunk] |= kChangedForArchive;
   slot = FrozenSlot();
   for (uint32_t i = 0; i < kChunkTuples; ++i) {
     if (live[i] == 0) free_position(partition, (chunk << kChunkShift) + i);
@@ -269,7 +269,7 @@ bool refill_empty(TablePartition* partition) noexcept {
     auto* header = new (memory) ChunkHeader();
     header->used = kChunkTuples;
     partition->chunks[chunk] = static_cast<char*>(memory);
-    partition->changed[chunk] = 1;
+    partition->changed[chunk] = kChangedForArchive;
     partition->frozen[chunk] = FrozenSlot();
     for (uint32_t i = kChunkTuples; i > 0; --i) free_position(partition, (chunk << kChunkShift) + i - 1);
     store_of(partition)->empty_chunks.fetch_sub(1, std::memory_order_relaxed);

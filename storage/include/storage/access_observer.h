@@ -17,7 +17,7 @@ enum class ObserverKind : uint8_t {
   kModule,   // the kernel module: reads and writes per page (2 MB on huge ones), noted by the processor
   kPagemap,  // PAGEMAP_SCAN and write protection (Linux 6.7): writes per page, a short fault for each page and window
   kProtection,  // mprotect and SIGSEGV: reads and writes per page, a signal for each page and window
-  kCounters,    // the engine counts: reads and writes per range
+  kCounters,    // who uses the memory counts: reads and writes per range
 };
 // "module", "pagemap", "mprotect", "counters"
 std::string_view name_of(ObserverKind kind);
@@ -39,7 +39,7 @@ struct RangeAccess {
   size_t written_units = 0;
 };
 
-// Where the engine counts accesses to one range, when the observer is kCounters. Few instructions and no locked one:
+// Where accesses to one range are counted, when the observer is kCounters. Few instructions and no locked one:
 // exact as long as one thread at a time accesses the range, as partitions have it; of concurrent readers of shared
 // tables some may be lost, never all of a window.
 class AccessCounter {

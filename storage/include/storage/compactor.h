@@ -54,7 +54,8 @@ class Compactor {
     uint32_t moved_tuples_max = 256;  // per step: some 0.2 ms
     uint32_t jobs_max = 4;            // chunks between steps 1 and 3
     uint32_t reheat_share = 16;       // one tuple in so many of a cooling chunk, used in one window: it is hot again
-    // Sees accesses by itself (not kCounters), outlives the compactor; null: only `is_forced` makes chunks cold.
+    // Outlives the compactor; null: only `is_forced` makes chunks cold. Where it is kCounters, steps count for it: of
+    // each window which chunks had committed changes (kChangedForObserver), and no reads.
     AccessObserver* observer = nullptr;
     FrozenTier* tier = nullptr;  // of the tables; null: they have none
     // Called by start()'s thread when a window has ended, before steps are due. Empty: nobody.
@@ -132,8 +133,9 @@ class Compactor {
     TableId table;
     char* start;
     size_t bytes;
-    bool is_known = false;  // to the observer
-    WatchId id{0};          // there
+    bool is_known = false;             // to the observer
+    WatchId id{0};                     // there
+    AccessCounter* counter = nullptr;  // there, where it is kCounters
     uint32_t quiet_windows = 0;
     uint32_t quiet_windows_min = 0;  // then it is cold, or on trial
     std::vector<bool> touched;       // units, in the last window
@@ -167,6 +169,9 @@ class Compactor {
   bool take_watched(const TablePartition* partition, bool (*is_wanted)(const Watched&), uint64_t* chunk);
   void begin_window(TablePartition* partition);
   void watch_more(TablePartition* partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool is_counting() const;
+  bool sees_reads() const;
+  void count_writes(TablePartition* partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void judge_cooling(TablePartition* partition);
   bool move_touched(TablePartition* partition, ChangeLog* log);
   void return_chunk(TablePartition* partition, uint64_t chunk);

@@ -71,7 +71,7 @@ struct TablePartition {
   uint32_t free_chunk = 0;  // first chunk with free positions + 1, 0 = none
   uint32_t chunk_capacity = 0;
   uint32_t partitions = 1;
-  // By chunk: 1 = a committed change since the marks were taken (take_changed_chunks()), or a new chunk.
+  // By chunk: kChangedForArchive | kChangedForObserver.
   uint8_t* changed = nullptr;
   // By chunk, for chunks that are not hot (frozen_slot.h); null while all are.
   FrozenSlot* frozen = nullptr;
@@ -281,7 +281,18 @@ Tid find_conflict(const TablePartition* partition, Tid tid, uint32_t indexes) no
 
 inline char* chunk_of(const TablePartition* partition, Tid tid) { return partition->chunks[tid >> kChunkShift]; }
 inline uint32_t offset_of(Tid tid) { return static_cast<uint32_t>(tid & (kChunkTuples - 1)); }
-inline void mark_changed(TablePartition* partition, Tid tid) { partition->changed[tid >> kChunkShift] = 1; }
+// Bits of TablePartition::changed: since the marks were taken, by who takes them.
+constexpr uint8_t kChangedForArchive = 1;   // a committed change, or a new chunk (take_changed_chunks())
+constexpr uint8_t kChangedForObserver = 2;  // a committed change (Compactor, where the engine counts accesses)
+inline void mark_changed(TablePartition* partition, Tid tid) {
+  partition->changed[tid >> kChunkShift] = kChangedForArchive | kChangedForObserver;
+}
+// Takes one of them away. Threads: as commits to the partition.
+inline bool take_changed(TablePartition* partition, uint64_t chunk, uint8_t bit) {
+  const bool was_set = (partition->changed[chunk] & bit) != 0;
+  partition->changed[chunk] = static_cast<uint8_t>(partition->changed[chunk] & ~bit);
+  return was_set;
+}
 bool is_live(const TablePartition* partition, Tid tid) noexcept;
 
 // The error a client sees, with PostgreSQL's texts (duplicate key value violates unique constraint "x" / Key (a, b)=(1,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor.h"
 #include "group_commit.h"
+#include "replay/archive.h"
 #include "replay/log_parcels.h"
 #include "replay/recovery.h"
 #include "replication/stages.h"
@@ -55,6 +56,11 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.archive_parts = [this](const std::string& path, const PartitionSet& partitions) {
     return storage::archive_ranges(start_.disk, path, partitions);
   };
+  if (const storage::FrozenTier* tier = environment->database->tier(); tier != nullptr) {
+    publisher_.tier_files = [disk = start.disk, tier](const std::string& path) {
+      return replay::archive_tier_paths(disk, *tier, path);
+    };
+  }
   publisher_.read_log = [this](uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {
     return read_log(after_lsn, each);
   };

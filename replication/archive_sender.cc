@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,8 +13,31 @@
 
 namespace scyper::replication {
 
+namespace {
+
+constexpr char kManifest[] = "MANIFEST";
+constexpr char kPlaces[] = ".places";  // that of the node's own tier: storage/archive_places.h
+
+}  // namespace
+
 uint64_t archive_lsn(const std::string& path) {
   return std::strtoull(path.substr(path.rfind('/') + 1).c_str(), nullptr, 10);
+}
+
+// Those that the other node lacks. One that is not there is missed there as it would be here: rows are read instead.
+StatusOr<std::vector<ArchiveSender::Part>> ArchiveSender::tier_parts(const std::string& path,
+                                                                     const v1::FetchArchiveRequest& request) const {
+  std::vector<Part> parts;
+  if (!tier_files_) return parts;
+  SCYPER_ASSIGN_OR_RETURN(const TierFilePaths files, tier_files_(path));
+  const std::set<std::string> present(request.tier_files().begin(), request.tier_files().end());
+  for (const auto& [name, at] : files) {
+    if (present.contains(name) || !disk_->exists(at)) continue;
+    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(at, OpenMode::kRead));
+    SCYPER_ASSIGN_OR_RETURN(const uint64_t bytes, file->size());
+    parts.push_back({name, at, true, bytes, {{0, bytes}}});
+  }
+  return parts;
 }
 
 // In the order in which they are sent, from the file that is asked for on.
@@ -29,22 +54,28 @@ StatusOr<std::vector<ArchiveSender::Part>> ArchiveSender::parts(const std::strin
     SCYPER_ASSIGN_OR_RETURN(some, parts_of_(path, partitions));
     for (const auto& [name, ranges] : some) names.push_back(name);
   }
-  // this node's tier is not the other one's
-  std::erase_if(names, [](const std::string& name) { return name.ends_with(".places"); });
-  // without it the directory is no archive: it comes last
-  std::erase(names, "MANIFEST");
-  names.push_back("MANIFEST");
+  std::vector<Part> of_tier;
+  if (request.tier() && partitions.is_all()) {
+    SCYPER_ASSIGN_OR_RETURN(of_tier, tier_parts(path, request));
+  } else {
+    std::erase_if(names, [](const std::string& name) { return name.ends_with(kPlaces); });
+  }
+  std::erase(names, kManifest);
   std::vector<Part> parts;
-  for (const std::string& name : names) {
+  const auto add = [&](const std::string& name) -> Status {
     SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path + "/" + name, OpenMode::kRead));
     SCYPER_ASSIGN_OR_RETURN(const uint64_t bytes, file->size());
     const auto found = some.find(name);
-    if (found == some.end()) {
-      parts.push_back({name, bytes, {{0, bytes}}});
-    } else {
-      parts.push_back({name, bytes, std::move(found->second)});
-    }
-    for (const auto& [begin, end] : parts.back().ranges) *total += end - begin;
+    auto ranges = found == some.end() ? std::vector<std::pair<uint64_t, uint64_t>>{{0, bytes}} : found->second;
+    parts.push_back({name, path + "/" + name, false, bytes, std::move(ranges)});
+    return Status();
+  };
+  for (const std::string& name : names) SCYPER_RETURN_IF_ERROR(add(name));
+  std::move(of_tier.begin(), of_tier.end(), std::back_inserter(parts));
+  // without it the directory is no archive: it comes last
+  SCYPER_RETURN_IF_ERROR(add(kManifest));
+  for (const Part& part : parts) {
+    for (const auto& [begin, end] : part.ranges) *total += end - begin;
   }
   if (request.lsn() == 0) return parts;
   const auto from =
@@ -72,8 +103,9 @@ Status ArchiveSender::send_all(grpc::ServerContext* context, const std::string& 
   piece.set_total_bytes(total);
   uint64_t begin = request.lsn() == 0 ? 0 : request.offset();
   for (const Part& part : parts) {
-    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(path + "/" + part.name, OpenMode::kRead));
+    SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(part.path, OpenMode::kRead));
     piece.set_file(part.name);
+    piece.set_tier(part.is_of_tier);
     const uint64_t from = std::exchange(begin, 0);
     SCYPER_RETURN_IF_ERROR(send_part(context, request.bulk(), part, file.get(), from, &piece, writer));
   }

@@ -21,10 +21,15 @@ uint64_t archive_lsn(const std::string& path);
 class ArchiveSender {
  public:
   // bulk: null = by gRPC alone. is_stopped: whether the node ends. parts_of: what some of the partitions need; empty =
-  // archives are sent whole only.
+  // archives are sent whole only. tier_files: PublisherOptions.
   ArchiveSender(Disk* disk, BulkServer* bulk, std::function<bool()> is_stopped,
+                decltype(PublisherOptions::tier_files) tier_files,
                 decltype(PublisherOptions::archive_parts) parts_of = {})
-      : disk_(disk), bulk_(bulk), is_stopped_(std::move(is_stopped)), parts_of_(std::move(parts_of)) {}
+      : disk_(disk),
+        bulk_(bulk),
+        is_stopped_(std::move(is_stopped)),
+        tier_files_(std::move(tier_files)),
+        parts_of_(std::move(parts_of)) {}
   // Aborted: another archive has taken its place.
   Status send(grpc::ServerContext* context, const std::string& path, const v1::FetchArchiveRequest& request,
               grpc::ServerWriter<v1::ArchivePiece>* writer) const;
@@ -35,9 +40,12 @@ class ArchiveSender {
   // A file, and what is sent of it.
   struct Part {
     std::string name;
+    std::string path;
+    bool is_of_tier = false;
     uint64_t size = 0;  // of all of it
     std::vector<std::pair<uint64_t, uint64_t>> ranges;
   };
+  StatusOr<std::vector<Part>> tier_parts(const std::string& path, const v1::FetchArchiveRequest& request) const;
   StatusOr<std::vector<Part>> parts(const std::string& path, const v1::FetchArchiveRequest& request,
                                     uint64_t* total) const;
   Status send_part(grpc::ServerContext* context, uint64_t bulk, const Part& part, File* file, uint64_t begin,
@@ -48,6 +56,7 @@ class ArchiveSender {
   Disk* const disk_;
   BulkServer* const bulk_;
   const std::function<bool()> is_stopped_;
+  const decltype(PublisherOptions::tier_files) tier_files_;
   const decltype(PublisherOptions::archive_parts) parts_of_;
 };
 

@@ -106,7 +106,7 @@ class GrpcLink final : public Link {
   }
 
   StatusOr<std::string> fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
-                                      const std::function<void(uint64_t, uint64_t)>& on_progress) override;
+                                      const OnBytes& on_progress, const TierSink* tier) override;
 
   Status follow(const ClusterId& cluster, uint64_t after_lsn, uint64_t upto_lsn, const Each& each,
                 uint64_t after_term) override {
@@ -337,36 +337,85 @@ Status GrpcLink::take_groups(v1::LogPiece* piece, BulkLane::Use* bulk, std::vect
 struct GrpcLink::Fetch {
   Disk* disk = nullptr;
   std::string archives, path;
+  const TierSink* tier = nullptr;  // null: its files are not asked for
+  bool is_tier_given_up = false;   // those that still come are not kept
   uint64_t lsn = 0;
-  std::string name;  // of the file that is open
-  std::unique_ptr<File> file;
-  uint64_t file_bytes = 0;  // of it, that are there
-  uint64_t bytes = 0;       // of all files
+  std::string name;            // of the file that comes
+  bool is_of_tier = false;     // that one
+  std::unique_ptr<File> file;  // null: none has come yet, or its bytes are not wanted
+  uint64_t file_bytes = 0;     // of it, that are there
+  uint64_t bytes = 0;          // of all files
   std::string buffer;
   bool is_interrupted = false;  // by what may be over at the next attempt: the connection, the channel
-  std::function<void(uint64_t, uint64_t)> on_progress;
+  OnBytes on_progress;
+
+  Status begin(const v1::ArchivePiece& piece);
+  Status begin_file(const std::string& file_name);
+  Status end_file();
+  Status write(uint64_t offset, std::string_view piece);
+  Status give_up_tier(const Status& why);
 };
+
+Status GrpcLink::Fetch::begin(const v1::ArchivePiece& piece) {
+  lsn = piece.lsn();
+  path = archives + "/" + archive_name(lsn);
+  SCYPER_RETURN_IF_ERROR(disk->make_directory(archives));
+  SCYPER_RETURN_IF_ERROR(disk->make_directory(path));
+  return disk->sync_directory(archives);
+}
+
+// An archive is whole without its tier's files: what is wrong with these ends no fetch.
+Status GrpcLink::Fetch::give_up_tier(const Status& why) {
+  file.reset();
+  is_tier_given_up = true;
+  tier->give_up(why);
+  return Status();
+}
+
+Status GrpcLink::Fetch::begin_file(const std::string& file_name) {
+  name = file_name;
+  file_bytes = 0;
+  file.reset();
+  if (!is_of_tier) {
+    // the manifest makes an archive of the directory: named when all is there
+    const std::string to = absl::StrCat(path, "/", name, name == kManifest ? ".tmp" : "");
+    SCYPER_ASSIGN_OR_RETURN(file, disk->open(to, OpenMode::kCreate));
+    return Status();
+  }
+  const std::string to = tier == nullptr || is_tier_given_up ? "" : tier->path_of(name);
+  if (to.empty()) return Status();
+  auto opened = tier->disk->open(to, OpenMode::kCreate);
+  if (!opened.ok()) return give_up_tier(opened.status());
+  file = *std::move(opened);
+  return Status();
+}
+
+Status GrpcLink::Fetch::end_file() {
+  if (file == nullptr) return Status();
+  Status status = file->sync();
+  if (status.ok() && is_of_tier) status = tier->finish(name);
+  return is_of_tier && !status.ok() ? give_up_tier(status) : status;
+}
+
+Status GrpcLink::Fetch::write(uint64_t offset, std::string_view piece) {
+  Status status = file == nullptr ? Status() : file->write(offset, piece);
+  if (is_of_tier && !status.ok()) status = give_up_tier(status);
+  SCYPER_RETURN_IF_ERROR(status);
+  file_bytes += piece.size();
+  bytes += piece.size();
+  return Status();
+}
 
 Status GrpcLink::take_piece(const v1::ArchivePiece& piece, BulkLane::Use* bulk, Fetch* fetch) {
   if (!is_plain(piece.file())) return absl::DataLossError("the archive has a file with an impossible name");
-  if (fetch->path.empty()) {
-    fetch->lsn = piece.lsn();
-    fetch->path = fetch->archives + "/" + archive_name(piece.lsn());
-    SCYPER_RETURN_IF_ERROR(fetch->disk->make_directory(fetch->archives));
-    SCYPER_RETURN_IF_ERROR(fetch->disk->make_directory(fetch->path));
-    SCYPER_RETURN_IF_ERROR(fetch->disk->sync_directory(fetch->archives));
-  }
+  if (fetch->path.empty()) SCYPER_RETURN_IF_ERROR(fetch->begin(piece));
   if (piece.file() != fetch->name) {
-    if (fetch->file != nullptr) SCYPER_RETURN_IF_ERROR(fetch->file->sync());
-    const bool is_manifest =
-        piece.file() == kManifest;  // it makes an archive of the directory: named when all is there
-    const std::string name = is_manifest ? absl::StrCat(kManifest, ".tmp") : piece.file();
-    SCYPER_ASSIGN_OR_RETURN(fetch->file, fetch->disk->open(fetch->path + "/" + name, OpenMode::kCreate));
-    fetch->name = piece.file();
-    fetch->file_bytes = 0;
+    SCYPER_RETURN_IF_ERROR(fetch->end_file());
+    fetch->is_of_tier = piece.tier();
+    SCYPER_RETURN_IF_ERROR(fetch->begin_file(piece.file()));
   }
   const bool has_gap = piece.offset() != fetch->file_bytes;
-  if (has_gap && (options_.partitions.is_all() || piece.offset() < fetch->file_bytes)) {
+  if (has_gap && (options_.partitions.is_all() || fetch->file == nullptr || piece.offset() < fetch->file_bytes)) {
     return absl::DataLossError("the archive comes with a gap");
   }
   if (has_gap) {  // other partitions' rows
@@ -382,9 +431,7 @@ Status GrpcLink::take_piece(const v1::ArchivePiece& piece, BulkLane::Use* bulk, 
     fetch->is_interrupted = false;
     bytes = fetch->buffer;
   }
-  SCYPER_RETURN_IF_ERROR(fetch->file->write(piece.offset(), bytes));
-  fetch->file_bytes += bytes.size();
-  fetch->bytes += bytes.size();
+  SCYPER_RETURN_IF_ERROR(fetch->write(piece.offset(), bytes));
   if (fetch->on_progress) fetch->on_progress(fetch->bytes, piece.total_bytes());
   return Status();
 }
@@ -401,7 +448,11 @@ Status GrpcLink::fetch_some(const ClusterId& cluster, Fetch* fetch) {
   encode_partitions(options_.partitions, request.mutable_partitions());
   // a call that goes on beyond is followed by another: only who brings nothing is given up
   if (options_.peer_term != 0) call.context.set_deadline(std::chrono::system_clock::now() + call_time());
-  if (fetch->file != nullptr) {
+  if (fetch->tier != nullptr && options_.partitions.is_all()) {
+    request.set_tier(true);
+    for (const std::string& name : fetch->tier->present) request.add_tier_files(name);
+  }
+  if (!fetch->name.empty()) {
     request.set_lsn(fetch->lsn);
     request.set_file(fetch->name);
     request.set_offset(fetch->file_bytes);
@@ -420,8 +471,9 @@ Status GrpcLink::fetch_some(const ClusterId& cluster, Fetch* fetch) {
 }
 
 StatusOr<std::string> GrpcLink::fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
-                                              const std::function<void(uint64_t, uint64_t)>& on_progress) {
+                                              const OnBytes& on_progress, const TierSink* tier) {
   Fetch fetch;
+  fetch.tier = tier;
   fetch.disk = disk;
   fetch.archives = archives;
   fetch.on_progress = on_progress;

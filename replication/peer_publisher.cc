@@ -23,7 +23,7 @@ class PeerPublisher final : public v1::Replication::Service {
     if (Status fits = check(request->cluster()); !fits.ok()) return to_grpc(fits);
     auto path = options_.newest_archive(request->peer_term());
     if (!path.ok()) return to_grpc(path.status());
-    ArchiveSender sender(options_.disk, nullptr, options_.is_stopped);
+    ArchiveSender sender(options_.disk, nullptr, options_.is_stopped, options_.tier_files);
     return to_grpc(sender.send(context, *path, *request, writer));
   }
 

@@ -82,7 +82,8 @@ class Publisher final : public v1::Replication::Service {
     auto path = options_.newest_archive();
     if (!path.ok()) return to_grpc(path.status());
     ArchiveSender sender(
-        options_.disk, options_.bulk, [this] { return options_.outbox->is_stopped(); }, options_.archive_parts);
+        options_.disk, options_.bulk, [this] { return options_.outbox->is_stopped(); }, options_.tier_files,
+        options_.archive_parts);
     return to_grpc(sender.send(context, *path, *request, writer));
   }
 

@@ -369,7 +369,7 @@ class FakeLink : public replication::Link {
     return info;
   }
   StatusOr<std::string> fetch_archive(const replication::ClusterId&, Disk* disk, const std::string& archives,
-                                      const std::function<void(uint64_t, uint64_t)>&) override {
+                                      const OnBytes&, const replication::TierSink*) override {
     return archive_ ? archive_(disk, archives) : absl::NotFoundError("there is no archive");
   }
   // Before the node starts: what joining tells, and how archives come.

@@ -13,6 +13,7 @@
 #include "replay/archive.h"
 #include "replay/log_cut.h"
 #include "storage/archive.h"
+#include "storage/frozen_tier.h"
 #include "storage/object_store.h"
 
 namespace scyper::secondary {
@@ -183,11 +184,31 @@ class Seeding {
 
   StatusOr<std::string> fetch_from(replication::Link* link, const std::string& archives) {
     double said_s = now_s();
-    return link->fetch_archive(seed_.primary.cluster, disk_, archives, [&](uint64_t bytes, uint64_t total) {
+    const auto on_bytes = [&](uint64_t bytes, uint64_t total) {
       if (now_s() - said_s < 1) return;
       said_s = now_s();
       say(absl::StrCat("join: ", bytes >> 20, " of ", total >> 20, " MB of the archive"));
-    });
+    };
+    storage::FrozenTier* tier = seed_.database->tier();
+    // without a directory, nothing would repair what is damaged there
+    if (tier == nullptr || options_.data_directory.empty()) {
+      return link->fetch_archive(seed_.primary.cluster, disk_, archives, on_bytes);
+    }
+    uint64_t received = 0;
+    replication::TierSink sink;
+    sink.disk = tier->disk();
+    sink.present = tier->file_names();
+    sink.path_of = [tier](const std::string& name) { return tier->receiving_path(name); };
+    sink.finish = [&](const std::string& name) {
+      ++received;
+      return tier->receive(name);
+    };
+    sink.give_up = [&](const Status& why) {
+      say(absl::StrCat("join: rows are read instead of the other node's tier: ", std::string(why.message())));
+    };
+    auto path = link->fetch_archive(seed_.primary.cluster, disk_, archives, on_bytes, &sink);
+    if (path.ok() && received > 0) say(absl::StrCat("join: ", received, " files of its tier came with the archive"));
+    return path;
   }
 
   // The newest archive that another secondary has, unless the primary's is newer: its log reaches back to its own.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/random.h"
 #include "base/simulated_disk.h"
@@ -421,6 +422,64 @@ TEST_F(ArchivePlacesTest, DamageIsNoLoss) {
   const auto load = restart();
   ASSERT_TRUE(load.ok() && load->places.ok());
   EXPECT_EQ(load->placed_rows, all);
+}
+
+// An archive of another node, with the files of its tier: here they are used as they are; rows are read of what is
+// missing.
+TEST_F(ArchivePlacesTest, AnotherNodesFiles) {
+  append(0, 2 * static_cast<int>(kChunkTuples) + 10);
+  append(1, static_cast<int>(kChunkTuples));
+  evict();
+  remove_some(100);
+  append(1, static_cast<int>(kChunkTuples));
+  evict();
+  archive();
+  const Digest before = table_digest(*table_);
+  const uint64_t all = rows();
+  const auto named = read_archive_tier_files(&disk_, path());
+  ASSERT_TRUE(named.ok() && named->size() > 1) << named.status();
+  const auto sent = tier_->paths_of(*named);
+  const std::string others = options_.directory;
+  const uint64_t sent_lsn = lsn_;
+  end();
+  for (const size_t missing : {size_t{1}, size_t{0}}) {
+    options_.directory = absl::StrCat(others, "_", missing);
+    ASSERT_TRUE(start());
+    EXPECT_TRUE(tier_->file_names().empty());
+    for (const char* name :
+         {"", "x.tier", "../0000000000000001.tier", "0000000000000001.tier.tmp", "000000000000000A.tier"}) {
+      EXPECT_EQ(tier_->receiving_path(name), "") << name;
+      EXPECT_EQ(sqlstate_of(tier_->receive(name)), "55000") << name;
+    }
+    size_t received = 0;
+    for (const auto& [name, at] : sent) {
+      if (++received == missing) continue;
+      EXPECT_FALSE(tier_->receive(name).ok()) << "nobody has written it";
+      std::filesystem::copy_file(at, tier_->receiving_path(name));
+      ASSERT_TRUE(tier_->receive(name).ok());
+      EXPECT_EQ(tier_->receiving_path(name), "") << "it is here";
+    }
+    const auto load = this->load();
+    ASSERT_TRUE(load.ok()) << load.status();
+    EXPECT_EQ(load->places.ok(), missing == 0) << load->places;
+    EXPECT_EQ(load->placed_rows == all, missing == 0);
+    EXPECT_GT(load->placed_rows, 0u);
+    EXPECT_EQ(table_digest(*table_), before);
+    // its own archive names them, and a restart finds them
+    tier_->remove_unused();
+    EXPECT_EQ(files().size(), sent.size() - missing);
+    evict();
+    lsn_ += 100 * missing;
+    archive();
+    const auto again = restart();
+    ASSERT_TRUE(again.ok() && again->places.ok()) << again.status();
+    EXPECT_EQ(again->placed_rows, all);
+    EXPECT_EQ(table_digest(*table_), before);
+    lsn_ = sent_lsn;
+    end();
+    std::filesystem::remove_all(options_.directory);
+  }
+  options_.directory = others;
 }
 
 // No room for it: the archive is one without.

@@ -46,6 +46,8 @@ std::optional<uint64_t> stamp_of(std::string_view name) {
   return error == std::errc() && behind == end ? std::optional(stamp) : std::nullopt;
 }
 
+std::string name_of_file(uint64_t stamp) { return absl::StrFormat("%016x%s", stamp, kTierSuffix); }
+
 }  // namespace
 
 FrozenTier::FrozenTier(const FrozenTierOptions& options)
@@ -189,14 +191,18 @@ StatusOr<std::string> FrozenTier::make_again(const Table& table, uint32_t partit
 }
 
 std::string FrozenTier::path_of(uint64_t stamp) const {
-  return absl::StrFormat("%s/%016x%s", options_.directory, stamp, kTierSuffix);
+  return absl::StrCat(options_.directory, "/", name_of_file(stamp));
+}
+
+bool FrozenTier::has_file(uint64_t stamp) const {
+  return found_.contains(stamp) || closed_.contains(stamp) || is_open(stamp);
 }
 
 std::string FrozenTier::new_path(uint64_t* stamp) {
   MutexLock lock(&mutex_);
   do {
     *stamp = ++stamp_;
-  } while (found_.contains(*stamp) || closed_.contains(*stamp) || is_open(*stamp));
+  } while (has_file(*stamp));
   return path_of(*stamp);
 }
 
@@ -242,6 +248,41 @@ StatusOr<std::shared_ptr<const TierFile>> FrozenTier::open_again(uint64_t stamp,
   if (opened->stamp() == stamp && opened->data_bytes() == data_bytes) return take_up(std::move(opened));
   caches_->cache(cache)->retire(*opened);
   return sql_error("XX001", absl::StrCat(path, ": is another file of the tier"));
+}
+
+// Not what is to be removed.
+std::vector<std::string> FrozenTier::file_names() const {
+  MutexLock lock(&mutex_);
+  std::set<uint64_t> stamps = found_;
+  for (const auto& [key, file] : open_) stamps.insert(key.first);
+  std::vector<std::string> names;
+  names.reserve(stamps.size());
+  for (const uint64_t stamp : stamps) names.push_back(name_of_file(stamp));
+  return names;
+}
+
+std::string FrozenTier::receiving_path(std::string_view name) const {
+  const auto stamp = stamp_of(name);
+  MutexLock lock(&mutex_);
+  if (!stamp.has_value() || name != name_of_file(*stamp) || has_file(*stamp)) return "";
+  return unsealed_tier_path(path_of(*stamp));
+}
+
+Status FrozenTier::receive(std::string_view name) {
+  const std::string from = receiving_path(name);
+  if (from.empty()) return sql_error("55000", absl::StrCat("no file of the tier is called ", std::string(name)));
+  const uint64_t stamp = *stamp_of(name);
+  SCYPER_RETURN_IF_ERROR(disk_->rename(from, path_of(stamp)));
+  SCYPER_RETURN_IF_ERROR(disk_->sync_directory(options_.directory));
+  MutexLock lock(&mutex_);
+  found_.insert(stamp);
+  return Status();
+}
+
+std::map<std::string, std::string> FrozenTier::paths_of(const std::set<uint64_t>& stamps) const {
+  std::map<std::string, std::string> paths;
+  for (const uint64_t stamp : stamps) paths.emplace(name_of_file(stamp), path_of(stamp));
+  return paths;
 }
 
 void FrozenTier::keep(uint64_t archive_lsn, std::set<uint64_t> stamps) {

@@ -28,6 +28,7 @@ void LinkTest::serve(bool awaits_positions) {
   options.archive_parts = [this](const std::string&, const PartitionSet& partitions) {
     return partitions.has(1) ? archive_parts_ : ArchiveParts();
   };
+  options.tier_files = [this](const std::string&) { return tier_files_; };
   options.transport = [] { return TransportInfo(); };
   options.disk = &disk_;
   options.newest_archive = [this] {

@@ -91,6 +91,7 @@ class LinkTest : public testing::Test {
   std::mutex mutex_;
   std::string archive_;         // its newest, empty = none
   ArchiveParts archive_parts_;  // of it, that partition 1 needs
+  TierFilePaths tier_files_;    // that it names
   bool takes_partial_ = false;
   std::vector<Parcel> files_;  // of the log, that the outbox does not hold
   bool has_bulk_ = false;

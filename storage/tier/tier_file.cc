@@ -44,6 +44,8 @@ Status damaged(const std::string& path, const char* what) { return sql_error("XX
 
 }  // namespace
 
+std::string unsealed_tier_path(const std::string& path) { return path + std::string(kUnsealed); }
+
 uint64_t page_checksum(const char* page, size_t page_bytes, uint64_t stamp, uint64_t number) {
   return XXH3_64bits_withSeed(page, page_bytes, stamp + number * 0x9e3779b97f4a7c15);
 }
@@ -88,14 +90,14 @@ TierFileWriter::TierFileWriter(Disk* disk, std::string path, uint32_t page_bytes
 TierFileWriter::~TierFileWriter() {
   file_.reset();
   // one that stays is removed at the next start
-  if (!is_sealed_) disk_->remove(path_ + std::string(kUnsealed)).IgnoreError();
+  if (!is_sealed_) disk_->remove(unsealed_tier_path(path_)).IgnoreError();
 }
 
 StatusOr<std::unique_ptr<TierFileWriter>> TierFileWriter::create(Disk* disk, const std::string& path,
                                                                  uint32_t page_bytes, uint64_t stamp) {
   CHECK(is_page_size(page_bytes));
   auto writer = std::unique_ptr<TierFileWriter>(new TierFileWriter(disk, path, page_bytes, stamp));
-  SCYPER_ASSIGN_OR_RETURN(writer->file_, disk->open(path + std::string(kUnsealed), OpenMode::kCreate));
+  SCYPER_ASSIGN_OR_RETURN(writer->file_, disk->open(unsealed_tier_path(path), OpenMode::kCreate));
   return writer;
 }
 
@@ -147,7 +149,7 @@ Status TierFileWriter::seal() {
   SCYPER_RETURN_IF_ERROR(file_->sync());
   file_->drop_cached();  // the tier has a cache of its own
   file_.reset();
-  SCYPER_RETURN_IF_ERROR(disk_->rename(path_ + std::string(kUnsealed), path_));
+  SCYPER_RETURN_IF_ERROR(disk_->rename(unsealed_tier_path(path_), path_));
   is_sealed_ = true;
   return disk_->sync_directory(directory_of(path_));
 }

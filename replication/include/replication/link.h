@@ -35,6 +35,17 @@ struct LinkOptions {
   uint64_t peer_term = 0;
 };
 
+// Where files of the other node's tier go that an archive from there names. Called by the thread that fetches.
+struct TierSink {
+  Disk* disk = nullptr;              // that they go to
+  std::vector<std::string> present;  // that need not come
+  // Where to write one until it is whole; empty: it is not wanted.
+  std::function<std::string(const std::string& name)> path_of;
+  std::function<Status(const std::string& name)> finish;  // it is whole, and synced
+  // For people: why those that are not there yet do not come. The archive does without.
+  std::function<void(const Status& why)> give_up;
+};
+
 // Another secondary of the same primary, as it said last.
 struct Peer {
   std::string node;
@@ -77,9 +88,10 @@ class Link {
   virtual StatusOr<std::vector<Peer>> peers(const ClusterId&) { return std::vector<Peer>(); }
   // The newest archive to a directory below `archives`; its path. NotFound: the primary has none. Goes on at the byte
   // where it was when the connection breaks; 08006: there has been none for call_us.
-  virtual StatusOr<std::string> fetch_archive(
-      const ClusterId& cluster, Disk* disk, const std::string& archives,
-      const std::function<void(uint64_t bytes, uint64_t total)>& on_progress) = 0;
+  // tier: of a node that has one and wants all partitions; null: none.
+  using OnBytes = std::function<void(uint64_t bytes, uint64_t total)>;
+  virtual StatusOr<std::string> fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
+                                              const OnBytes& on_progress, const TierSink* tier = nullptr) = 0;
   // Groups behind after_lsn, up to one LSN or (0) for ever; each() says whether to go on. OutOfRange: the log of the
   // primary begins later.
   // after_term: of the last batch up to after_lsn, 0 = not said. DataLoss: the primary has another one there.

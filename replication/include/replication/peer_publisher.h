@@ -8,6 +8,7 @@
 #include "base/disk.h"
 #include "base/status.h"
 #include "replication/parcel.h"
+#include "replication/publisher.h"
 
 namespace grpc {
 class Service;
@@ -25,6 +26,7 @@ struct PeerPublisherOptions {
   // The directory of the newest archive. FailedPrecondition: the node does not know that its state is that of that
   // term's primary; NotFound: there is none.
   std::function<StatusOr<std::string>(uint64_t term)> newest_archive;
+  std::function<StatusOr<TierFilePaths>(const std::string& path)> tier_files;  // PublisherOptions
   // Groups behind after_lsn, up to the one that reaches upto_lsn or the last that is here, until each() says no.
   // FailedPrecondition as above; OutOfRange: they are not here.
   std::function<Status(uint64_t term, uint64_t after_lsn, uint64_t upto_lsn, const std::function<bool(Parcel)>& each)>

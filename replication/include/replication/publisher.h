@@ -50,6 +50,8 @@ struct Ticket {
   uint64_t member = 0;  // the node's connection; at the primary only
 };
 
+// Files of a node's tier (docs/tiering.md), by name: where they lie.
+using TierFilePaths = std::map<std::string, std::string>;
 // Of an archive's files, by name: ranges of bytes, rising, each with its end behind it.
 using ArchiveParts = std::map<std::string, std::vector<std::pair<uint64_t, uint64_t>>>;
 
@@ -68,6 +70,8 @@ struct PublisherOptions {
   std::function<StatusOr<std::string>()> newest_archive;
   // Of an archive there what some partitions and all shared tables need, its manifest aside: no more is sent.
   std::function<StatusOr<ArchiveParts>(const std::string& path, const PartitionSet& partitions)> archive_parts;
+  // Of an archive there the files of the node's tier that it names; empty: nodes with a tier of their own read rows.
+  std::function<StatusOr<TierFilePaths>(const std::string& path)> tier_files;
   // Groups of the log's files behind after_lsn, in order, until each() says no. OutOfRange: the log begins later.
   std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
   std::function<StatusOr<Ticket>(const std::string& node, const PartitionSet& reads)> ticket;

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -138,6 +139,15 @@ class FrozenTier {
   // A file that was there at the start; it may be opened several times, in several caches, too. XX001: it is missing,
   // damaged, or another one.
   StatusOr<std::shared_ptr<const TierFile>> open_again(uint64_t stamp, uint64_t data_bytes, uint32_t cache = 0);
+  // Files of another node's tier that come with its archive: those that are here, by their names; where to write one
+  // (empty: it is here, or the name is none); and one that is whole, and synced. They are as if the start had found
+  // them.
+  std::vector<std::string> file_names() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string receiving_path(std::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  Status receive(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The other way around: where those files lie that an archive of this node names, by their names.
+  std::map<std::string, std::string> paths_of(const std::set<uint64_t>& stamps) const;
+
   // The node's own archive of this LSN names these files, or all that slots may refer to now: they stay until
   // keep_only() leaves it out.
   void keep(uint64_t archive_lsn, std::set<uint64_t> stamps);
@@ -199,6 +209,7 @@ class FrozenTier {
   Status start();
   Status find_files();
   std::string path_of(uint64_t stamp) const;
+  bool has_file(uint64_t stamp) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const TierFile> take_up(std::shared_ptr<const TierFile> file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool is_open(uint64_t stamp) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);  // in any cache
   void retire_unused();

@@ -64,6 +64,8 @@ class TierFileWriter {
   bool is_sealed_ = false;
 };
 
+// Where one is written until it gets its name.
+std::string unsealed_tier_path(const std::string& path);
 // After a crash: removes files that were never sealed.
 Status remove_unsealed_tier_files(Disk* disk, const std::string& directory);
 

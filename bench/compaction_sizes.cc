@@ -163,6 +163,25 @@ nlohmann::ordered_json measure_sizes(const CompactionFlags& flags) {
   return rows;
 }
 
+namespace {
+
+// Microseconds a vector of a BETWEEN that the first 64th of its range of values is in; numbers.
+double select_us(const FrozenColumn& frozen, int repeat) {
+  std::vector<storage::FrozenPredicate> wanted;
+  for (uint32_t i = 0; i < frozen.vectors(); ++i) {
+    const Datum low = frozen.vector(i).min(), high = frozen.vector(i).max();
+    const __int128 end = low.int128() + (high.int128() - low.int128()) / 64;
+    wanted.push_back(storage::FrozenPredicate::between(low, int128_datum(end, low.scale)));
+  }
+  uint64_t selection[storage::selection_words(storage::kChunkTuples)];
+  const double ms = best_ms(repeat, [&] {
+    for (uint32_t i = 0; i < frozen.vectors(); ++i) CHECK(frozen.vector(i).select(wanted[i], selection));
+  });
+  return ms * 1e3 / frozen.vectors();
+}
+
+}  // namespace
+
 nlohmann::ordered_json measure_decoding(const CompactionFlags& flags) {
   auto rows = nlohmann::ordered_json::array();
   Random random(flags.seed);
@@ -186,9 +205,10 @@ nlohmann::ordered_json measure_decoding(const CompactionFlags& flags) {
                     {"decode_ns", ms * 1e6 / static_cast<double>(column.count())},
                     {"freeze_ns", freeze_ns},
                     {"bytes_per_value", static_cast<double>(frozen.bytes()) / static_cast<double>(column.count())}});
+    if (!holds_bytes(column.type.id)) rows.back()["select_us_per_vector"] = select_us(frozen, flags.repeat * 5);
   };
   PlainColumn few = number("few", make_type(TypeId::kInt4)), runs = few, money = number("money", make_numeric(6, 2));
-  PlainColumn times = number("times", make_type(TypeId::kTimestamp)),
+  PlainColumn times = number("times", make_type(TypeId::kTimestamp)), scattered = times,
               text = number("text", make_string(TypeId::kChar, 24));
   const Texts texts(24, 1.2);
   for (int i = 0; i < 64 * 16384; ++i) {
@@ -196,12 +216,14 @@ nlohmann::ordered_json measure_decoding(const CompactionFlags& flags) {
     runs.append_number(i / 10);
     money.append_number(random.between(1, 999'999));
     times.append_number(400'000'000'000'000 + i * 1000 + random.between(0, 999));
+    scattered.append_number(400'000'000'000'000 + random.between(0, storage::kChunkTuples * 1000 - 1));
     text.append_text(texts.draw(&random));
   }
   add("64 values of int4", few, FrozenScheme::kPlain, false);
   add("64 values of int4", few, FrozenScheme::kDictionary, false);
   add("numeric(6,2)", money, FrozenScheme::kPacked, false);
-  add("timestamps", times, FrozenScheme::kPacked, false);
+  add("timestamps in order", times, FrozenScheme::kPacked, false);
+  add("timestamps in no order", scattered, FrozenScheme::kPacked, false);
   add("runs of 10", runs, FrozenScheme::kPlain, true);
   add("runs of 10", runs, FrozenScheme::kPacked, true);
   add("names in char(24)", text, FrozenScheme::kPlain, false);

@@ -151,9 +151,10 @@ SCYPER_AVX2 void unpack_avx2(const PackedCodes& packed, uint64_t first, uint32_t
   for (uint32_t i = 0; i < count; i += 8) put_eight(reader.next(), reference, values + i);
 }
 
-SCYPER_AVX2 void select_avx2(const PackedCodes& packed, uint32_t count, uint32_t low, uint32_t span, uint64_t* words) {
+SCYPER_AVX2 void select_avx2(const PackedCodes& packed, uint64_t first, uint32_t count, uint32_t low, uint32_t span,
+                             uint64_t* words) {
   const __m256i lows = _mm256_set1_epi32(static_cast<int>(low)), spans = _mm256_set1_epi32(static_cast<int>(span));
-  EightReader reader(packed, 0);
+  EightReader reader(packed, first);
   for (uint32_t i = 0; i < count; i += 64) {
     uint64_t word = 0;
     for (uint32_t j = 0; j < 64; j += 8) {
@@ -183,9 +184,10 @@ uint32_t unpack_some(const PackedCodes& packed, uint64_t first, uint32_t count, 
   return begin + done;
 }
 
-uint32_t select_some(const PackedCodes& packed, uint32_t low, uint32_t span, uint64_t* words) {
-  const uint32_t done = has_avx2() ? readable(packed, 0, packed.count) / 64 * 64 : 0;
-  if (done > 0) select_avx2(packed, done, low, span, words);
+uint32_t select_some(const PackedCodes& packed, uint64_t first, uint32_t count, uint32_t low, uint32_t span,
+                     uint64_t* words) {
+  const uint32_t done = has_avx2() ? readable(packed, first, count) / 64 * 64 : 0;
+  if (done > 0) select_avx2(packed, first, done, low, span, words);
   return done;
 }
 
@@ -194,7 +196,7 @@ template <typename T>
 uint32_t unpack_some(const PackedCodes&, uint64_t, uint32_t, T, T*) {
   return 0;
 }
-uint32_t select_some(const PackedCodes&, uint32_t, uint32_t, uint64_t*) { return 0; }
+uint32_t select_some(const PackedCodes&, uint64_t, uint32_t, uint32_t, uint32_t, uint64_t*) { return 0; }
 #endif
 
 }  // namespace
@@ -211,8 +213,10 @@ uint32_t unpack_eights(const PackedCodes& packed, uint64_t first, uint32_t count
                        int64_t* values) noexcept {
   return unpack_some(packed, first, count, reference, values);
 }
-uint32_t select_eights(const PackedCodes& packed, uint32_t low, uint32_t span, uint64_t* words) noexcept {
-  return select_some(packed, low, span, words);
+uint32_t select_eights(const PackedCodes& packed, uint64_t first, uint32_t count, uint32_t low, uint32_t span,
+                       uint64_t* words) noexcept {
+  DCHECK(first % 64 == 0);
+  return select_some(packed, first, count, low, span, words);
 }
 
 }  // namespace scyper::storage

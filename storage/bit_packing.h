@@ -42,7 +42,9 @@ uint32_t unpack_eights(const PackedCodes& packed, uint64_t first, uint32_t count
                        int32_t* values) noexcept;
 uint32_t unpack_eights(const PackedCodes& packed, uint64_t first, uint32_t count, int64_t reference,
                        int64_t* values) noexcept;
-// A bit for each value: is it in [low, low + span]? A multiple of 64 of them are done.
-uint32_t select_eights(const PackedCodes& packed, uint32_t low, uint32_t span, uint64_t* words) noexcept;
+// A bit for each of the values [first, first + count), `first` a multiple of 64: is it in [low, low + span]? A multiple
+// of 64 of them are done.
+uint32_t select_eights(const PackedCodes& packed, uint64_t first, uint32_t count, uint32_t low, uint32_t span,
+                       uint64_t* words) noexcept;
 
 }  // namespace scyper::storage

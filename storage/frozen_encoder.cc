@@ -60,6 +60,8 @@ void add_nulls(const Positions& positions, VectorImage* image) {
   image->header().nulls_at = begin;
 }
 
+constexpr size_t kSlotEntriesMin = 1024;  // fewer are compared at once
+
 struct NumberHash {
   size_t operator()(__int128 number) const {
     return absl::HashOf(static_cast<uint64_t>(number), static_cast<uint64_t>(number >> 64));
@@ -302,6 +304,27 @@ class NumberEncoder {
 };
 
 }  // namespace
+
+// Right before the codes, where looking up by it leaves out half of them on the mean.
+void VectorImage::add_slots(const std::vector<uint64_t>& codes, uint32_t bits) {
+  const uint32_t slot_bits = std::min(bits, kSlotBitsMax);
+  if (slot_bits == 0 || codes.size() < kSlotEntriesMin) return;
+  std::array<uint16_t, size_t{2} << kSlotBitsMax> slots{};
+  for (size_t i = 0; i < codes.size(); ++i) {
+    uint16_t* slot = &slots[2 * (codes[i] >> (bits - slot_bits))];
+    if (slot[1] == 0) slot[0] = static_cast<uint16_t>(i);
+    slot[1] = static_cast<uint16_t>(i + 1);
+  }
+  size_t used = 0, looked_at = 0;
+  for (size_t i = 0; i < size_t{2} << slot_bits; i += 2) {
+    used += slots[i + 1] != 0 ? 1 : 0;
+    looked_at += slots[i + 1] - slots[i];
+  }
+  if (looked_at * 2 > used * codes.size()) return;
+  const uint32_t begin = add_section(slots_bytes(slot_bits));
+  std::memcpy(at(begin), slots.data(), slots_bytes(slot_bits));
+  header().slot_bits = static_cast<uint8_t>(slot_bits);
+}
 
 void freeze_vector(const FrozenSource& source, const FreezeOptions& options, std::string* out) {
   CHECK(can_freeze(source.access.kind));

@@ -88,6 +88,7 @@ class VectorImage {
   }
   char* at(uint32_t offset) { return out_->data() + start_ + offset; }
   void add_codes(const std::vector<uint64_t>& codes, uint32_t bits) {
+    add_slots(codes, bits);
     const uint32_t begin = add_section(packed_bytes(codes.size(), bits));
     pack(codes.data(), codes.size(), bits, at(begin));
     header().codes_at = begin;
@@ -102,6 +103,8 @@ class VectorImage {
   void finish() { header().bytes = static_cast<uint32_t>(out_->size() - start_); }
 
  private:
+  void add_slots(const std::vector<uint64_t>& codes, uint32_t bits);
+
   std::string* const out_;
   const size_t start_;
 };

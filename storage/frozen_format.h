@@ -89,6 +89,15 @@ inline PackedCodes packed_codes(const FrozenHeader& header) {
   return {reinterpret_cast<const char*>(&header) + header.codes_at, header.entries, header.code_bits};
 }
 
+// Positional lookup: a code's slot is its leading slot_bits, of which the image says among which entries all such codes
+// lie. Pairs [begin, end), empty where there is none.
+constexpr uint32_t kSlotBitsMax = 6;
+constexpr uint32_t slots_bytes(uint32_t slot_bits) { return slot_bits == 0 ? 0 : 2 * sizeof(uint16_t) << slot_bits; }
+inline const uint16_t* position_slots(const FrozenHeader& header) {
+  return reinterpret_cast<const uint16_t*>(reinterpret_cast<const char*>(&header) + header.codes_at -
+                                           slots_bytes(header.slot_bits));
+}
+
 // Reference and codes of doubles are order keys; plain ones and the values of a dictionary are cells.
 inline bool holds_float_keys(const FrozenHeader& header) {
   return header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kConstant;

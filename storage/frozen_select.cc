@@ -226,24 +226,47 @@ class FrozenSelection {
   }
 
   // Flags beyond the block's end are 0.
-  uint32_t start_block(uint32_t done, uint8_t* flags) const {
-    const uint32_t block = std::min(kBlock, head_.entries - done);
+  static uint32_t start_block(uint32_t done, uint32_t end, uint8_t* flags) {
+    const uint32_t block = std::min(kBlock, end - done);
     if (block < kBlock) std::memset(flags, 0, kBlock);
     return block;
+  }
+  uint32_t start_block(uint32_t done, uint8_t* flags) const { return start_block(done, head_.entries, flags); }
+
+  struct Entries {
+    uint32_t begin;  // a multiple of 64
+    uint32_t end;
+  };
+  // Among which all codes of [low, high] lie.
+  Entries look_up(uint64_t low, uint64_t high) const {
+    if (head_.slot_bits == 0) return {0, head_.entries};
+    const uint32_t below = head_.code_bits - head_.slot_bits;
+    const uint16_t* slots = position_slots(head_);
+    Entries found{head_.entries, 0};
+    const uint64_t last = std::min(high >> below, (uint64_t{1} << head_.slot_bits) - 1);
+    for (uint64_t slot = low >> below; slot <= last; ++slot) {
+      const uint32_t begin = slots[2 * slot], end = slots[2 * slot + 1];
+      if (begin >= end) continue;
+      found.begin = std::min(found.begin, begin / 64 * 64);
+      found.end = std::max(found.end, std::min(end, head_.entries));
+    }
+    return found;
   }
 
   // Entries whose code is in [begin, end).
   void select_codes(uint64_t begin, uint64_t end, uint64_t* entries) const {
     if (begin >= end) return;
+    const Entries among = look_up(begin, end - 1);
+    if (among.begin >= among.end) return;
     uint8_t flags[kBlock];
     const char* packed = vector_.at(head_.codes_at);
-    uint32_t done = 0;
+    uint32_t done = among.begin;
     if (head_.code_bits <= kMaxEightsBits) {
-      done = select_eights(packed_codes(head_), static_cast<uint32_t>(begin), static_cast<uint32_t>(end - 1 - begin),
-                           entries);
+      done += select_eights(packed_codes(head_), done, among.end - done, static_cast<uint32_t>(begin),
+                            static_cast<uint32_t>(end - 1 - begin), entries + done / 64);
     }
-    for (; done < head_.entries; done += kBlock) {
-      const uint32_t block = start_block(done, flags);
+    for (; done < among.end; done += kBlock) {
+      const uint32_t block = start_block(done, among.end, flags);
       if (head_.code_bits <= 32) {
         uint32_t codes[kBlock];
         unpack(packed, done, block, head_.code_bits, codes);

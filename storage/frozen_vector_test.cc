@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "base/random.h"
 #include "base/test_seed.h"
 #include "bit_packing.h"
+#include "frozen_format.h"
 #include "storage/relation_dictionary.h"
 
 // Random vectors of every type in every scheme against the values that they were made of.
@@ -331,15 +333,33 @@ void expect_same_aggregates(const Column& column, const FrozenVector& vector) {
   ASSERT_TRUE(vector.sum(0, half) + vector.sum(half, column.count() - half) == *vector.sum());
 }
 
+// Like values lie together, but for a few.
+void cluster(Column* column, Random* random) {
+  std::vector<uint32_t> positions;
+  for (uint32_t i = 0; i < column->count(); ++i) {
+    if (column->values[i].null == 0) positions.push_back(i);
+  }
+  std::vector<Datum> values;
+  for (const uint32_t position : positions) values.push_back(column->values[position]);
+  std::sort(values.begin(), values.end(),
+            [column](const Datum& a, const Datum& b) { return compare(column->type, a, b) < 0; });
+  for (int i = 0; i < 3 && !values.empty(); ++i) {
+    std::swap(values[random->below(values.size())], values[random->below(values.size())]);
+  }
+  for (size_t i = 0; i < positions.size(); ++i) column->values[positions[i]] = values[i];
+  column->write_cells();
+}
+
 TEST(FrozenVectorTest, EveryTypeInEveryScheme) {
   Random random(test_seed());
   std::set<std::pair<FrozenScheme, bool>> seen;
   RelationDictionary dictionary;
-  uint64_t shared = 0;
+  uint64_t shared = 0, looked_up = 0;
   const int rounds = std::getenv("SCYPER_TEST_FULL") != nullptr ? 60 : 4;
   for (int round = 0; round < rounds; ++round) {
     for (const SqlType& type : all_types()) {
       Column column = random_column(&random, type);
+      if (random.one_in(2)) cluster(&column, &random);
       SCOPED_TRACE(type_name(type) + ", " + std::to_string(column.count()) + " values");
       for (int wish = 0; wish < 9; ++wish) {
         FreezeOptions options;
@@ -357,6 +377,7 @@ TEST(FrozenVectorTest, EveryTypeInEveryScheme) {
         SCOPED_TRACE(std::string(scheme_name(vector.header().scheme)) + (vector.header().has_runs ? " runs" : ""));
         seen.insert({vector.header().scheme, vector.header().has_runs != 0});
         shared += vector.header().has_shared_text;
+        looked_up += vector.header().slot_bits != 0 ? 1 : 0;
         expect_same_values(column, vector, &random);
         expect_same_aggregates(column, vector);
         expect_same_selections(&column, vector, &random, column.count() > 3000 ? 4 : 20);
@@ -367,7 +388,44 @@ TEST(FrozenVectorTest, EveryTypeInEveryScheme) {
   }
   EXPECT_EQ(seen.size(), 7u);  // a constant has no runs
   EXPECT_GT(shared, 0u);
+  EXPECT_GT(looked_up, 0u);
   EXPECT_EQ(dictionary.values(), 0u);
+}
+
+// Codes that lie together are looked up by position; what the image says of that does not lead out of it.
+TEST(FrozenVectorTest, PositionalLookup) {
+  Random random(test_seed());
+  for (const bool is_clustered : {true, false}) {
+    Column column;
+    column.type = make_type(TypeId::kInt4);
+    for (uint32_t i = 0; i < kChunkTuples; ++i) {
+      column.values.push_back(
+          int_datum(static_cast<int64_t>((is_clustered ? i : random.below(kChunkTuples)) + random.below(200))));
+      column.live.push_back(1);
+    }
+    column.write_cells();
+    FreezeOptions options;
+    options.scheme = FrozenScheme::kPacked;
+    options.runs = false;
+    std::string image;
+    freeze_vector({column.type, column.access, column.chunk.data(), nullptr, column.count()}, options, &image);
+    const FrozenVector vector(image.data());
+    const FrozenHeader& head = vector.header();
+    EXPECT_EQ(head.slot_bits, is_clustered ? kSlotBitsMax : 0u);
+    if (!is_clustered) continue;
+    expect_same_selections(&column, vector, &random, 100);
+    for (uint32_t slot = 0; slot < 1u << head.slot_bits; ++slot) {
+      EXPECT_LT(position_slots(head)[2 * slot + 1] - position_slots(head)[2 * slot], 800) << slot;
+    }
+    const size_t begin = head.codes_at - slots_bytes(head.slot_bits);
+    std::vector<uint64_t> selection(selection_words(head.count));
+    for (int i = 0; i < 300; ++i) {
+      image[begin + random.below(slots_bytes(kSlotBitsMax))] = static_cast<char>(random.below(256));
+      const auto low = static_cast<int64_t>(random.below(kChunkTuples));
+      const FrozenPredicate wanted = FrozenPredicate::between(int_datum(low), int_datum(low + 300));
+      ASSERT_TRUE(vector.select(wanted, selection.data()));
+    }
+  }
 }
 
 TEST(FrozenVectorTest, NegativeNanIsNotMisplaced) {
@@ -451,11 +509,18 @@ void expect_sums(const PackedCodes& packed, const std::vector<uint64_t>& values,
 
 void expect_selection(const PackedCodes& packed, const std::vector<uint64_t>& values, uint32_t low, uint32_t span) {
   std::vector<uint64_t> words(selection_words(static_cast<uint32_t>(values.size())));
-  const uint32_t done = select_eights(packed, low, span, words.data());
-  ASSERT_LE(done, values.size());
-  ASSERT_EQ(done % 64, 0u);
-  for (uint32_t i = 0; i < done; ++i) {
-    ASSERT_EQ((words[i / 64] >> (i % 64)) & 1, values[i] >= low && values[i] - low <= span ? 1u : 0u) << packed.bits;
+  for (uint32_t first = 0; first < values.size(); first += 128) {
+    for (const uint32_t less : {0u, 70u}) {
+      const uint32_t count =
+          static_cast<uint32_t>(values.size()) - first - std::min(less, static_cast<uint32_t>(values.size()) - first);
+      const uint32_t done = select_eights(packed, first, count, low, span, words.data() + first / 64);
+      ASSERT_LE(done, count);
+      ASSERT_EQ(done % 64, 0u);
+      for (uint32_t i = first; i < first + done; ++i) {
+        ASSERT_EQ((words[i / 64] >> (i % 64)) & 1, values[i] >= low && values[i] - low <= span ? 1u : 0u)
+            << packed.bits;
+      }
+    }
   }
 }
 

@@ -35,7 +35,8 @@ struct FrozenHeader {
   uint8_t has_shared_text;  // the values are keys of the relation's dictionary
   uint8_t has_bounds;       // min, max
   uint8_t has_sum;
-  uint8_t padding[3];
+  uint8_t slot_bits;  // leading ones of a code: codes are looked up by position (position_slots()); 0: they are not
+  uint8_t padding[2];
   int32_t scale;
   uint32_t cell_bytes;
   uint32_t count;        // positions; at most kChunkTuples
@@ -46,8 +47,8 @@ struct FrozenHeader {
   uint32_t bytes;        // of the image, a multiple of 8
   uint32_t nulls_at;
   uint32_t run_ends_at;  // uint16[entries]: position behind each run
-  uint32_t codes_at;
-  uint32_t values_at;  // cells; texts: uint32[values + 1] borders, then the bytes; shared texts: uint32[values] keys
+  uint32_t codes_at;     // before it uint16[2 << slot_bits]: entries [begin, end) where codes of each slot lie
+  uint32_t values_at;    // cells; texts: uint32[values + 1] borders, then the bytes; shared texts: uint32[values] keys
   // Integers of 128 bits, low half first. Of numbers: of all that are not NULL (doubles as order_key()); of texts: min
   // and max are numbers of values. reference: packed and constant numbers.
   uint64_t reference[2];
@@ -86,7 +87,8 @@ uint32_t selected_positions(const uint64_t* selection, uint32_t count, uint32_t*
 // One attribute of a frozen chunk: reads an image, owns nothing.
 // Threads: any; the image never changes. Fork: the child may call everything.
 // Source: Funke et al., VLDB 2012, 3.4 (position-based run length, dictionary). We add frame of reference, small
-// materialised aggregates (its section 6), and dictionaries in the order of values within a vector.
+// materialised aggregates (its section 6), dictionaries in the order of values within a vector, and the positional
+// lookup of Lang et al., Data Blocks (SIGMOD 2016, 3.2), by leading bits of codes instead of bytes of values.
 class FrozenVector {
  public:
   // dictionary: the relation's, where the vector has shared texts.

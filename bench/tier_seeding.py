@@ -20,7 +20,8 @@ import subprocess
 import time
 
 LOOK_S = 0.02
-QUIET_S = 3.0  # some windows in which it computes next to nothing
+QUIET_S = 3.0  # some windows, in which it computes no more than
+IDLE_S = 0.15
 WAIT_S_MAX = 600
 READY = "gRPC on port"
 
@@ -76,10 +77,11 @@ class Node:
     def wait_until_quiet(self):
         """Returns the processor time before the rest began."""
         before, since = self.cpu_s(), time.monotonic()
-        while time.monotonic() - since < QUIET_S:
+        begin = since
+        while time.monotonic() - since < QUIET_S and time.monotonic() - begin < WAIT_S_MAX:
             time.sleep(0.1)
             now = self.cpu_s()
-            if now - before > 0.03:
+            if now - before > IDLE_S:
                 before, since = now, time.monotonic()
         return before
 

@@ -75,14 +75,16 @@ class Node:
             time.sleep(LOOK_S)
 
     def wait_until_quiet(self):
-        """Returns the processor time before the rest began."""
+        """Returns its processor time until it had nothing to do any more."""
+        until = time.monotonic() + WAIT_S_MAX
         before, since = self.cpu_s(), time.monotonic()
-        begin = since
-        while time.monotonic() - since < QUIET_S and time.monotonic() - begin < WAIT_S_MAX:
+        while time.monotonic() - since < QUIET_S:
             time.sleep(0.1)
             now = self.cpu_s()
             if now - before > IDLE_S:
                 before, since = now, time.monotonic()
+            if since > until:
+                raise SystemExit(f"{self.log}: always busy")
         return before
 
 
@@ -97,7 +99,7 @@ def join(options, primary, name):
     try:
         node.wait_for(READY)
         out = {"serves_s": time.monotonic() - begin, "cpu_s": node.cpu_s(), "memory_mb": memory_mb(node.process.pid)}
-        out["rest_cpu_s"] = node.wait_until_quiet()
+        out["cpu_s_until_quiet"] = node.wait_until_quiet()
         stay = node.said(r"recovery: (\d+) of these rows stay in the tier")
         out["rows_in_place"] = int(stay.group(1)) if stay else 0
         return {key: round(value, 3) for key, value in out.items()}

@@ -78,8 +78,7 @@ Status Durability::recover() {
   recovery.refuses_torn = is_quorum() && options_.replication.term == 0 && options_.replication.voters > 1;
   SCYPER_ASSIGN_OR_RETURN(recovered_,
                           replay::recover(disk_, options.directory, identity_, environment_->database, recovery));
-  base_ = recovered_.base;
-  if (base_ != nullptr) note_archive(base_->manifest);
+  if (recovered_.base != nullptr) note_archive(recovered_.base->manifest);
   return Status();
 }
 
@@ -88,8 +87,8 @@ Status Durability::open(replay::WarmState* warm) {
   if (options.disk == nullptr) own_disk_ = make_real_disk();
   disk_ = own_disk_ != nullptr ? own_disk_.get() : options.disk;
   SCYPER_RETURN_IF_ERROR(warm != nullptr ? take_over(warm) : recover());
-  repair_ = std::make_unique<replay::ChunkRepair>(disk_, environment_->database->tier());
-  repair_->set_base(base_);
+  own_archive_ = std::make_unique<replay::OwnArchive>(disk_, environment_->database->tier());
+  own_archive_->set(recovered_.base);
   if (options_.replication.term != 0) {
     SCYPER_RETURN_IF_ERROR(begin_elected_term());
   } else if (options_.replication.is_on) {

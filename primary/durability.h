@@ -19,8 +19,8 @@
 #include "query/fork.h"
 #include "replay/archive.h"
 #include "replay/archive_child.h"
-#include "replay/chunk_repair.h"
 #include "replay/data_lock.h"
+#include "replay/own_archive.h"
 #include "replay/recovery.h"
 #include "replay/warm_state.h"
 
@@ -80,7 +80,6 @@ class Durability {
   StatusOr<replay::ArchiveResult> archive_here(const Runner& runner, const std::function<void(uint64_t)>& on_progress);
   StatusOr<replay::ArchiveResult> archive_to_store(const Runner& runner, const std::string& place,
                                                    const std::function<void(uint64_t)>& on_progress);
-  std::shared_ptr<storage::ArchiveBase> take_base(const query::Catalog& catalog);
   void begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options);
   Status set_base(uint64_t lsn);
   void note_archive(const storage::ArchiveManifest& manifest);
@@ -105,11 +104,9 @@ class Durability {
   std::atomic<uint64_t> archive_lsn_{0};
   std::atomic<int64_t> archive_time_us_{0};
   replay::ArchiveChild archive_child_;
-  std::mutex archiving_;                              // held while an archive is written; for the two below
-  std::shared_ptr<const storage::ArchiveBase> base_;  // the newest of the directory's own archives; may be null
-  storage::ChangedChunks changed_;                    // since then, as far as taken from the tables
-  std::unique_ptr<replay::ChunkRepair> repair_;       // by these
-  std::mutex watch_mutex_;                            // for the two below
+  std::mutex archiving_;  // held while an archive is written
+  std::unique_ptr<replay::OwnArchive> own_archive_;
+  std::mutex watch_mutex_;  // for the two below
   std::condition_variable watch_changed_;
   bool is_watched_ = false;
   std::thread watcher_;

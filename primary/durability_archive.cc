@@ -40,19 +40,9 @@ void Durability::attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) 
   manifest->attachments.emplace_back("statements", replay::encode_statements(texts));
 }
 
-// While nothing runs or all are paused. What the next of the data directory's archives need not write.
-std::shared_ptr<storage::ArchiveBase> Durability::take_base(const query::Catalog& catalog) {
-  for (const auto& [name, table] : catalog.tables) storage::take_changed_chunks(*table, &changed_);
-  repair_->note_changed(changed_);
-  if (base_ == nullptr) return nullptr;
-  auto base = std::make_shared<storage::ArchiveBase>(*base_);
-  base->changed = changed_;
-  return base;
-}
-
-// The same for all that only the data directory's archives have.
+// While nothing runs or all are paused: what only the data directory's archives have.
 void Durability::begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options) {
-  options->base = take_base(catalog);
+  options->base = own_archive_->take_base(catalog);
   storage::FrozenTier* tier = environment_->database->tier();
   options->has_places = tier != nullptr;
   if (tier != nullptr) tier->keep_all(lsn);
@@ -65,9 +55,7 @@ Status Durability::set_base(uint64_t lsn) {
   SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, base->path));
   base->manifest.attachments.clear();
   note_archive(base->manifest);
-  base_ = std::move(base);
-  changed_.clear();
-  repair_->set_base(base_);
+  own_archive_->set(std::move(base));
   return Status();
 }
 
@@ -144,12 +132,12 @@ StatusOr<replay::ArchiveResult> Durability::archive_here(const Runner& runner,
   keeping.on_warning = warn;
   keeping.tier = environment_->database->tier();
   const auto write = [&](bool is_again) {
-    if (is_again) base_.reset();  // everything is written
+    if (is_again) own_archive_->write_whole();
     return archive(runner, own, true, on_progress);
   };
   auto kept = replay::write_kept_archive(disk_, own, keeping, write);
   if (!kept.ok()) {
-    base_.reset();  // it may have been set aside: the next one is written whole
+    own_archive_->write_whole();  // the newest may have been set aside
     return kept.status();
   }
   SCYPER_RETURN_IF_ERROR(set_base(kept->written.lsn));
@@ -164,10 +152,11 @@ StatusOr<replay::ArchiveResult> Durability::archive_to_store(const Runner& runne
   SCYPER_RETURN_IF_ERROR(stores->make_directory(place));  // before the work, when it cannot be used
   const std::string own = replay::archives_directory(options_.log.directory);
   replay::ArchiveResult result;
-  if (base_ != nullptr && base_->manifest.lsn == environment_->lsns.last.load() &&
-      disk_->exists(base_->path + "/MANIFEST")) {  // nothing has happened since
-    result.lsn = base_->manifest.lsn;
-    for (const storage::ArchiveTable& table : base_->manifest.tables) result.rows += table.rows;
+  const auto base = own_archive_->base();
+  if (base != nullptr && base->manifest.lsn == environment_->lsns.last.load() &&
+      disk_->exists(base->path + "/MANIFEST")) {  // nothing has happened since
+    result.lsn = base->manifest.lsn;
+    for (const storage::ArchiveTable& table : base->manifest.tables) result.rows += table.rows;
   } else {
     SCYPER_ASSIGN_OR_RETURN(result, archive_here(runner, on_progress));
   }

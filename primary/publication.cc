@@ -56,11 +56,7 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
   publisher_.archive_parts = [this](const std::string& path, const PartitionSet& partitions) {
     return storage::archive_ranges(start_.disk, path, partitions);
   };
-  if (const storage::FrozenTier* tier = environment->database->tier(); tier != nullptr) {
-    publisher_.tier_files = [disk = start.disk, tier](const std::string& path) {
-      return replay::archive_tier_paths(disk, *tier, path);
-    };
-  }
+  publisher_.tier_files = replay::archive_tier_files(start.disk, environment->database->tier());
   publisher_.read_log = [this](uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {
     return read_log(after_lsn, each);
   };

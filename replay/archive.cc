@@ -274,10 +274,12 @@ StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32
   return status;
 }
 
-StatusOr<std::map<std::string, std::string>> archive_tier_paths(Disk* disk, const storage::FrozenTier& tier,
-                                                                const std::string& path) {
-  SCYPER_ASSIGN_OR_RETURN(const std::set<uint64_t> stamps, storage::read_archive_tier_files(disk, path));
-  return tier.paths_of(stamps);
+ArchiveTierFiles archive_tier_files(Disk* disk, const storage::FrozenTier* tier) {
+  if (tier == nullptr) return {};
+  return [disk, tier](const std::string& path) -> StatusOr<std::map<std::string, std::string>> {
+    SCYPER_ASSIGN_OR_RETURN(const std::set<uint64_t> stamps, storage::read_archive_tier_files(disk, path));
+    return tier->paths_of(stamps);
+  };
 }
 
 StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk,

@@ -15,7 +15,6 @@ namespace scyper::replication {
 
 namespace {
 
-constexpr char kManifest[] = "MANIFEST";
 constexpr char kPlaces[] = ".places";  // that of the node's own tier: storage/archive_places.h
 
 }  // namespace
@@ -28,7 +27,6 @@ uint64_t archive_lsn(const std::string& path) {
 StatusOr<std::vector<ArchiveSender::Part>> ArchiveSender::tier_parts(const std::string& path,
                                                                      const v1::FetchArchiveRequest& request) const {
   std::vector<Part> parts;
-  if (!tier_files_) return parts;
   SCYPER_ASSIGN_OR_RETURN(const TierFilePaths files, tier_files_(path));
   const std::set<std::string> present(request.tier_files().begin(), request.tier_files().end());
   for (const auto& [name, at] : files) {
@@ -55,7 +53,7 @@ StatusOr<std::vector<ArchiveSender::Part>> ArchiveSender::parts(const std::strin
     for (const auto& [name, ranges] : some) names.push_back(name);
   }
   std::vector<Part> of_tier;
-  if (request.tier() && partitions.is_all()) {
+  if (request.tier() && tier_files_ && partitions.is_all()) {
     SCYPER_ASSIGN_OR_RETURN(of_tier, tier_parts(path, request));
   } else {
     std::erase_if(names, [](const std::string& name) { return name.ends_with(kPlaces); });

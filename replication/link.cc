@@ -25,7 +25,6 @@ namespace scyper::replication {
 namespace {
 
 constexpr uint64_t kArchiveNumberDigits = 20;
-constexpr char kManifest[] = "MANIFEST";
 constexpr std::chrono::milliseconds kFetchRetry{100};
 constexpr std::chrono::microseconds kPeersWait{500'000};
 constexpr int kReconnectMs = 100;  // the least that gRPC waits behind a refused connection, whatever it is told
@@ -343,6 +342,7 @@ struct GrpcLink::Fetch {
   std::string name;            // of the file that comes
   bool is_of_tier = false;     // that one
   std::unique_ptr<File> file;  // null: none has come yet, or its bytes are not wanted
+  std::string tier_path;       // that it is written to, if it is of the tier
   uint64_t file_bytes = 0;     // of it, that are there
   uint64_t bytes = 0;          // of all files
   std::string buffer;
@@ -367,6 +367,7 @@ Status GrpcLink::Fetch::begin(const v1::ArchivePiece& piece) {
 // An archive is whole without its tier's files: what is wrong with these ends no fetch.
 Status GrpcLink::Fetch::give_up_tier(const Status& why) {
   file.reset();
+  tier->disk->remove(tier_path).IgnoreError();  // the archive may need the room
   is_tier_given_up = true;
   tier->give_up(why);
   return Status();
@@ -382,9 +383,9 @@ Status GrpcLink::Fetch::begin_file(const std::string& file_name) {
     SCYPER_ASSIGN_OR_RETURN(file, disk->open(to, OpenMode::kCreate));
     return Status();
   }
-  const std::string to = tier == nullptr || is_tier_given_up ? "" : tier->path_of(name);
-  if (to.empty()) return Status();
-  auto opened = tier->disk->open(to, OpenMode::kCreate);
+  tier_path = tier == nullptr || is_tier_given_up ? "" : tier->path_of(name);
+  if (tier_path.empty()) return Status();
+  auto opened = tier->disk->open(tier_path, OpenMode::kCreate);
   if (!opened.ok()) return give_up_tier(opened.status());
   file = *std::move(opened);
   return Status();
@@ -393,6 +394,7 @@ Status GrpcLink::Fetch::begin_file(const std::string& file_name) {
 Status GrpcLink::Fetch::end_file() {
   if (file == nullptr) return Status();
   Status status = file->sync();
+  if (is_of_tier) file->drop_cached();  // the tier has a cache of its own
   if (status.ok() && is_of_tier) status = tier->finish(name);
   return is_of_tier && !status.ok() ? give_up_tier(status) : status;
 }

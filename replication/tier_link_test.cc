@@ -134,6 +134,18 @@ TEST_F(TierLinkTest, AFullTierIsGivenUp) {
   EXPECT_TRUE(is_disk_full(given_up_[0])) << given_up_[0];
 }
 
+// As nodes mostly have it: the archive gets the room that the tier's files would not leave it.
+TEST_F(TierLinkTest, OneDiskForBoth) {
+  uint64_t rows = 0;
+  for (const auto& [name, bytes] : files_of_archive_) rows += bytes.size();
+  to_.set_capacity(rows + kFileBytes / 2);
+  const auto fetched = link("s")->fetch_archive(kCluster, &to_, "/to", nullptr, &sink_);
+  ASSERT_TRUE(fetched.ok()) << fetched.status();
+  expect_archive(&to_, files_of_archive_);
+  expect_tier({});
+  EXPECT_EQ(given_up_.size(), 1u);
+}
+
 // It goes on at the byte, in the middle of a file of the tier, too.
 TEST_F(TierLinkTest, GoesOnWhereItWas) {
   uint64_t total = 2 * kFileBytes;

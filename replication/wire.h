@@ -26,6 +26,7 @@ StateDigest decode_digest(const v1::StateDigest& from);
 grpc::Status to_grpc(const Status& status);
 Status from_grpc(const grpc::Status& status);
 
+constexpr char kManifest[] = "MANIFEST";  // of an archive, which is whole with it
 // A group is at most this large on the wire; replies are unlimited at the secondary's side.
 constexpr size_t kLogPieceBytes = size_t{1} << 20;
 constexpr size_t kArchivePieceBytes = size_t{1} << 20;

@@ -47,22 +47,34 @@ StatusOr<Archivist::Written> Archivist::write_own(uint64_t term) {
   keeping.on_warning = options_.on_warning;
   keeping.tier = options_.tier;
   bool is_found = false;
-  SCYPER_ASSIGN_OR_RETURN(auto kept, replay::write_kept_archive(disk_, options_.own, keeping, [&](bool) {
-                            return write_to(options_.own, term, &is_found);
-                          }));
+  const auto write = [&](bool is_again) {
+    if (is_again) own_.write_whole();
+    return write_to(options_.own, term, &is_found);
+  };
+  auto kept = replay::write_kept_archive(disk_, options_.own, keeping, write);
+  if (!kept.ok()) {
+    own_.write_whole();  // the newest may have been set aside
+    return kept.status();
+  }
   Written written;
-  written.result = kept.written;
-  written.path = storage::archive_path(options_.own, kept.written.lsn);
-  written.oldest_own_lsn = kept.oldest_lsn;
+  written.result = kept->written;
+  written.path = storage::archive_path(options_.own, kept->written.lsn);
+  written.oldest_own_lsn = kept->oldest_lsn;
   // of before a restart: its chunks have other numbers now, which the base of the start has
   if (is_found) return written;
-  // marks are never taken here: what they do not say has been changed is as in any archive
   auto base = std::make_shared<storage::ArchiveBase>();
   base->path = written.path;
   SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, written.path));
   base->manifest.attachments.clear();
-  repair_.set_base(std::move(base));
+  own_.set(std::move(base));
   return written;
+}
+
+// At the cut: what only the data directory's archives have.
+void Archivist::begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options) {
+  options->base = own_.take_base(catalog);
+  options->has_places = options_.tier != nullptr;
+  if (options->has_places) options_.tier->keep_all(lsn);
 }
 
 StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives, uint64_t term, bool* is_found) {
@@ -78,8 +90,7 @@ StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives,
   request.at_cut = [&](const query::ForkPoint& point, storage::ArchiveManifest* manifest,
                        replay::ArchiveOptions* options) {
     lsn = point.lsn;
-    options->has_places = options_.tier != nullptr && archives == options_.own;
-    if (options->has_places) options_.tier->keep_all(lsn);
+    if (archives == options_.own) begin_own(*point.catalog, lsn, options);
     manifest->attachments.emplace_back("requests", requests_->encode(point.lsn));
   };
   request.wait_logged = wait_logged_;

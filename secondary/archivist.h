@@ -10,7 +10,7 @@
 #include "query/fork.h"
 #include "replay/archive.h"
 #include "replay/archive_child.h"
-#include "replay/chunk_repair.h"
+#include "replay/own_archive.h"
 #include "replay/recovery.h"
 #include "replay/request_window.h"
 #include "storage/frozen_tier.h"
@@ -44,9 +44,9 @@ class Archivist {
         requests_(requests),
         fork_(std::move(fork)),
         wait_logged_(std::move(wait_logged)),
-        repair_(disk, options.tier) {}
+        own_(disk, options.tier) {}
   // The archive that the node has begun with, if it is one of its own.
-  void set_base(std::shared_ptr<const storage::ArchiveBase> base) { repair_.set_base(std::move(base)); }
+  void set_base(std::shared_ptr<const storage::ArchiveBase> base) { own_.set(std::move(base)); }
 
   bool has_place() const { return !options_.own.empty() || !options_.shared.empty(); }
   struct Written {
@@ -64,6 +64,7 @@ class Archivist {
  private:
   // is_found: there was one of this LSN; may be null.
   StatusOr<replay::ArchiveResult> write_to(const std::string& archives, uint64_t term, bool* is_found);
+  void begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options);
   StatusOr<std::string> copy(const std::string& path, const std::string& to);
   Status share(const std::string& path, uint64_t lsn);
   StatusOr<Written> write_own(uint64_t term);
@@ -78,7 +79,7 @@ class Archivist {
   const WaitLogged wait_logged_;
   std::mutex writing_;
   replay::ArchiveChild child_;
-  replay::ChunkRepair repair_;
+  replay::OwnArchive own_;
 };
 
 }  // namespace scyper::secondary

@@ -37,11 +37,7 @@ void Follower::start_offering() {
   peer_publisher_.node = options_.link.node;
   peer_publisher_.disk = disk_;
   peer_publisher_.newest_archive = [this](uint64_t term) { return shared_archive(term); };
-  if (const storage::FrozenTier* tier = database_->tier(); tier != nullptr) {
-    peer_publisher_.tier_files = [disk = disk_, tier](const std::string& path) {
-      return replay::archive_tier_paths(disk, *tier, path);
-    };
-  }
+  peer_publisher_.tier_files = replay::archive_tier_files(disk_, database_->tier());
   peer_publisher_.read_log = [this](uint64_t term, uint64_t after_lsn, uint64_t upto_lsn,
                                     const std::function<bool(Parcel)>& each) {
     return share_log(term, after_lsn, upto_lsn, each);

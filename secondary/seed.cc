@@ -200,8 +200,9 @@ class Seeding {
     sink.present = tier->file_names();
     sink.path_of = [tier](const std::string& name) { return tier->receiving_path(name); };
     sink.finish = [&](const std::string& name) {
+      SCYPER_RETURN_IF_ERROR(tier->receive(name));
       ++received;
-      return tier->receive(name);
+      return Status();
     };
     sink.give_up = [&](const Status& why) {
       say(absl::StrCat("join: rows are read instead of the other node's tier: ", std::string(why.message())));

@@ -301,6 +301,11 @@ void observe_tier(MetricsRegistry* registry, primary::Engine* engine, std::vecto
   metrics.show("scyper_tier_vector_bytes", "Of vectors whose data is in files.", kGauge, {},
                [](FrozenTier* t) { return t->counts().tiered_bytes; });
   metrics.show("scyper_tier_files", "Files of the tier.", kGauge, {}, [](FrozenTier* t) { return t->counts().files; });
+  metrics.show("scyper_tier_archived_files", "Files of the tier that only archives name, or nobody any more.", kGauge,
+               {}, [](FrozenTier* t) { return t->counts().archived_files; });
+  metrics.show("scyper_tier_repaired_chunks_total",
+               "Frozen chunks that were made anew, as pages of theirs were damaged.", kCounter, {},
+               [](FrozenTier* t) { return t->counts().repaired_chunks; });
   constexpr char kEvictions[] = "scyper_tier_evictions_total";
   constexpr char kEvictionsHelp[] = "Evictions of frozen data from memory, by outcome.";
   metrics.show(kEvictions, kEvictionsHelp, kCounter, {{"outcome", "ok"}},

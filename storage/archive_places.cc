@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "archive_format.h"
 #include "base/failpoint.h"
+#include "frozen_format.h"
 #include "row_plan.h"
 #include "slots.h"
 #include "storage/frozen_tier.h"
@@ -25,8 +26,7 @@ Failpoint after_places("archive.after_places");
 Failpoint before_place("recovery.before_place");
 
 constexpr uint32_t kPlacesMagic = 0x50796353;  // "ScyP"
-// 1: only of chunks that have data in the tier. 2: what was in memory is in the image.
-constexpr uint32_t kPlacesVersion = 3;
+constexpr uint32_t kPlacesVersion = 4;         // of others the rows are read
 constexpr uint32_t kNoFile = UINT32_MAX;
 constexpr uint32_t kReturns = uint32_t{1} << 31;  // with the number of a file: it was in memory
 constexpr size_t kTextsBytes = size_t{1} << 20;   // of a record of texts, roughly
@@ -159,6 +159,7 @@ class PlacesWriter {
     std::string body;
     put_number(&body, chunk.partition);
     put_number(&body, chunk.chunk);
+    put_number(&body, chunk.hash);
     put_number(&body, static_cast<uint32_t>(slot.invalid.ranges().size()));
     for (const InvalidRanges::Range& range : slot.invalid.ranges()) {
       put_number(&body, static_cast<uint16_t>(range.begin));
@@ -257,8 +258,7 @@ struct NamedFile {
 StatusOr<std::vector<NamedFile>> read_named_files(std::string_view body, uint32_t table) {
   NumberReader in{body};
   const auto version = in.number<uint32_t>();
-  if (in.ok && (version == 0 || version > kPlacesVersion))
-    return sql_error("0A000", "places of a version that is not known");
+  if (in.ok && version != kPlacesVersion) return sql_error("0A000", "places of a version that is not known");
   if (in.number<uint32_t>() != table) return places_damaged("the places are another table's");
   std::vector<NamedFile> files(in.count(sizeof(NamedFile)));
   for (NamedFile& file : files) {
@@ -385,6 +385,7 @@ bool is_image_of(const Table& table, std::string_view bytes, const std::vector<T
     if (head.kind != table.layout().columns[i].kind || head.count != kChunkTuples) return false;
     if (is_elsewhere != (place.file != nullptr) || (is_elsewhere && place.bytes != head.bytes)) return false;
     if (uint64_t{is_elsewhere ? head_bytes(head) : head.bytes} > bytes.size() - begin) return false;
+    if (!lies_within(head, is_elsewhere ? place.values_at : head.values_at, head.bytes)) return false;
   }
   return true;
 }
@@ -419,9 +420,12 @@ Status PlacesReader::place(std::string_view body, ArchiveChunks* chunks, std::ve
   if (before_place.fires()) return sql_error("XX001", "failpoint recovery.before_place");
   NumberReader in{body};
   const auto partition = in.number<uint32_t>(), number = in.number<uint32_t>();
+  const auto hash = in.number<uint64_t>();
   const auto of = chunks->find({partition, number});
   InvalidRanges invalid;
-  if (of == chunks->end() || !read_invalid(&in, &invalid)) return places_damaged("places of no chunk");
+  if (of == chunks->end() || of->second->hash != hash || !read_invalid(&in, &invalid)) {
+    return places_damaged("places of no chunk");
+  }
   auto tiered = std::make_shared<TieredColumns>();
   tiered->places.resize(in.count(20));
   for (TierPlace& place : tiered->places) {

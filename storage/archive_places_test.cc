@@ -451,6 +451,13 @@ TEST_F(ArchivePlacesTest, AnotherNodesFiles) {
       EXPECT_EQ(tier_->receiving_path(name), "") << name;
       EXPECT_EQ(sqlstate_of(tier_->receive(name)), "55000") << name;
     }
+    // what is no whole file, or another one, is not taken, and does not keep the right one out
+    std::filesystem::copy_file(sent.begin()->second, options_.directory + "/" + sent.rbegin()->first);
+    ASSERT_TRUE(start());
+    EXPECT_TRUE(tier_->file_names().empty());
+    std::filesystem::copy_file(sent.begin()->second, tier_->receiving_path(sent.rbegin()->first));
+    EXPECT_EQ(sqlstate_of(tier_->receive(sent.rbegin()->first)), "XX001");
+    std::filesystem::remove(tier_->receiving_path(sent.rbegin()->first));
     size_t received = 0;
     for (const auto& [name, at] : sent) {
       if (++received == missing) continue;
@@ -465,6 +472,7 @@ TEST_F(ArchivePlacesTest, AnotherNodesFiles) {
     EXPECT_EQ(load->placed_rows == all, missing == 0);
     EXPECT_GT(load->placed_rows, 0u);
     EXPECT_EQ(table_digest(*table_), before);
+    EXPECT_EQ(tier_->file_names().size(), sent.size() - missing);
     // its own archive names them, and a restart finds them
     tier_->remove_unused();
     EXPECT_EQ(files().size(), sent.size() - missing);

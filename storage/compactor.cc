@@ -200,7 +200,10 @@ bool Compactor::sees_reads() const { return options_.observer->sees_reads() && !
 void Compactor::count_writes(TablePartition* partition) {
   const auto end = watched_.upper_bound({partition, UINT64_MAX});
   for (auto it = watched_.lower_bound({partition, 0}); it != end; ++it) {
-    if (!take_changed(partition, it->first.second, kChangedForObserver)) continue;
+    const uint64_t chunk = it->first.second;
+    // of a table that is gone, whose partition lay there
+    if (it->second.gate != partition->table->frozen_store()->gate || chunk >= partition->chunk_count) continue;
+    if (!take_changed(partition, chunk, kChangedForObserver)) continue;
     it->second.quiet_windows = 0;
     if (it->second.counter != nullptr) it->second.counter->count_write();
   }

@@ -103,6 +103,9 @@ inline bool holds_float_keys(const FrozenHeader& header) {
   return header.scheme == FrozenScheme::kPacked || header.scheme == FrozenScheme::kConstant;
 }
 
+// Whether the sections of a vector lie within its bytes; what they hold is not looked at.
+bool lies_within(const FrozenHeader& header, uint32_t values_at, uint64_t bytes);
+
 // In the order of SQL. Of unconstrained numerics: any order.
 inline int compare_texts(TypeId type, StringRef a, StringRef b) {
   return type == TypeId::kChar ? compare_padded(a, b) : compare_strings(a, b);

@@ -250,9 +250,19 @@ StatusOr<std::shared_ptr<const TierFile>> FrozenTier::open_again(uint64_t stamp,
   return sql_error("XX001", absl::StrCat(path, ": is another file of the tier"));
 }
 
+bool FrozenTier::is_whole(const std::string& path, uint64_t stamp) const {
+  const auto info = read_tier_file_info(disk_.get(), path);
+  return info.ok() && info->stamp == stamp && info->page_bytes == kPageBytes;
+}
+
 // Not what is to be removed.
-std::vector<std::string> FrozenTier::file_names() const {
+std::vector<std::string> FrozenTier::file_names() {
   MutexLock lock(&mutex_);
+  for (auto stamp = found_.begin(); stamp != found_.end();) {
+    const std::string path = path_of(*stamp);
+    const bool stays = is_whole(path, *stamp) || !disk_->remove(path).ok();
+    stamp = stays ? std::next(stamp) : found_.erase(stamp);
+  }
   std::set<uint64_t> stamps = found_;
   for (const auto& [key, file] : open_) stamps.insert(key.first);
   std::vector<std::string> names;
@@ -272,6 +282,7 @@ Status FrozenTier::receive(std::string_view name) {
   const std::string from = receiving_path(name);
   if (from.empty()) return sql_error("55000", absl::StrCat("no file of the tier is called ", std::string(name)));
   const uint64_t stamp = *stamp_of(name);
+  if (!is_whole(from, stamp)) return sql_error("XX001", absl::StrCat(from, ": is not the file of its name"));
   SCYPER_RETURN_IF_ERROR(disk_->rename(from, path_of(stamp)));
   SCYPER_RETURN_IF_ERROR(disk_->sync_directory(options_.directory));
   MutexLock lock(&mutex_);

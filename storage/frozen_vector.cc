@@ -32,6 +32,30 @@ uint32_t FrozenVector::value_of(uint32_t entry) const noexcept {
   return head.scheme == FrozenScheme::kConstant ? 0 : entry;
 }
 
+bool lies_within(const FrozenHeader& header, uint32_t values_at, uint64_t bytes) {
+  const auto is_there = [bytes](uint32_t at, uint64_t size) {
+    return size == 0 || (at >= sizeof(FrozenHeader) && at <= bytes && size <= bytes - at);
+  };
+  if (header.count > kChunkTuples || header.entries > header.count) return false;
+  uint64_t nulls = 0;
+  if (header.null_form == NullForm::kRanges) nulls = uint64_t{header.null_ranges} * 2 * sizeof(uint16_t);
+  if (header.null_form == NullForm::kBits) nulls = selection_words(header.count) * sizeof(uint64_t);
+  if (!is_there(header.nulls_at, nulls)) return false;
+  if (header.has_runs != 0 && !is_there(header.run_ends_at, header.entries * sizeof(uint16_t))) return false;
+  if (has_codes(header)) {
+    const bool has_slots = header.slot_bits <= std::min<uint32_t>(header.code_bits, kSlotBitsMax);
+    if (header.code_bits > kMaxPackedBits || !has_slots) return false;
+    if (!is_there(header.codes_at, packed_bytes(header.entries, header.code_bits))) return false;
+    if (header.codes_at < sizeof(FrozenHeader) + slots_bytes(header.slot_bits)) return false;
+  }
+  if (holds_text(header.kind)) {
+    const uint64_t borders = header.has_shared_text != 0 ? header.values : uint64_t{header.values} + 1;
+    return is_there(values_at, borders * value_bytes(header));
+  }
+  if (header.scheme == FrozenScheme::kPlain) return is_there(values_at, header.entries * value_bytes(header));
+  return header.scheme != FrozenScheme::kDictionary || is_there(values_at, header.values * value_bytes(header));
+}
+
 StringRef FrozenVector::text(uint32_t value) const noexcept {
   const FrozenHeader& head = header();
   const auto* numbers = reinterpret_cast<const uint32_t*>(at(head.values_at));

@@ -374,6 +374,9 @@ TEST(FrozenVectorTest, EveryTypeInEveryScheme) {
         freeze_vector(source, options, &image);
         const FrozenVector vector(image.data(), &dictionary);
         ASSERT_EQ(vector.header().bytes, image.size());
+        ASSERT_TRUE(lies_within(vector.header(), vector.header().values_at, image.size()));
+        ASSERT_FALSE(vector.header().scheme != FrozenScheme::kConstant &&
+                     lies_within(vector.header(), vector.header().values_at, sizeof(FrozenHeader)));
         SCOPED_TRACE(std::string(scheme_name(vector.header().scheme)) + (vector.header().has_runs ? " runs" : ""));
         seen.insert({vector.header().scheme, vector.header().has_runs != 0});
         shared += vector.header().has_shared_text;
@@ -424,6 +427,10 @@ TEST(FrozenVectorTest, PositionalLookup) {
       const auto low = static_cast<int64_t>(random.below(kChunkTuples));
       const FrozenPredicate wanted = FrozenPredicate::between(int_datum(low), int_datum(low + 300));
       ASSERT_TRUE(vector.select(wanted, selection.data()));
+      for (uint32_t at = 0; at < head.count; ++at) {  // it may leave out, nothing else
+        const int64_t value = static_cast<int64_t>(column.values[at].lo);
+        if (((selection[at / 64] >> (at % 64)) & 1) != 0) ASSERT_TRUE(low <= value && value <= low + 300) << at;
+      }
     }
   }
 }

@@ -59,9 +59,9 @@ using OnStatements = std::function<void(const std::vector<std::string>&)>;
 StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
                                      const OnStatements& on_statements = {}, bool uses_places = true,
                                      const PartitionSet& held = PartitionSet::all());
-// Of an archive of the node's own: the files of its tier that it names, by their names, with where they lie.
-StatusOr<std::map<std::string, std::string>> archive_tier_paths(Disk* disk, const storage::FrozenTier& tier,
-                                                                const std::string& path);
+// Says of an archive of the node's own which files of its tier it names, with where they lie. Empty without a tier.
+using ArchiveTierFiles = std::function<StatusOr<std::map<std::string, std::string>>(const std::string& path)>;
+ArchiveTierFiles archive_tier_files(Disk* disk, const storage::FrozenTier* tier);
 // Reads everything from the disk, or what is of those partitions and what is shared, and checks every hash, without a
 // database. XX001 names the damage.
 StatusOr<ArchiveLoaded> verify_archive(Disk* disk, const std::string& path, const storage::OnChunk& on_chunk = {},

@@ -86,10 +86,10 @@ class Link {
   virtual StatusOr<JoinInfo> join(const ClusterId* cluster) = 0;
   // Who else follows the primary now. Does not wait for a primary that is not there.
   virtual StatusOr<std::vector<Peer>> peers(const ClusterId&) { return std::vector<Peer>(); }
+  using OnBytes = std::function<void(uint64_t bytes, uint64_t total)>;
   // The newest archive to a directory below `archives`; its path. NotFound: the primary has none. Goes on at the byte
   // where it was when the connection breaks; 08006: there has been none for call_us.
   // tier: of a node that has one and wants all partitions; null: none.
-  using OnBytes = std::function<void(uint64_t bytes, uint64_t total)>;
   virtual StatusOr<std::string> fetch_archive(const ClusterId& cluster, Disk* disk, const std::string& archives,
                                               const OnBytes& on_progress, const TierSink* tier = nullptr) = 0;
   // Groups behind after_lsn, up to one LSN or (0) for ever; each() says whether to go on. OutOfRange: the log of the

@@ -139,10 +139,11 @@ class FrozenTier {
   // A file that was there at the start; it may be opened several times, in several caches, too. XX001: it is missing,
   // damaged, or another one.
   StatusOr<std::shared_ptr<const TierFile>> open_again(uint64_t stamp, uint64_t data_bytes, uint32_t cache = 0);
-  // Files of another node's tier that come with its archive: those that are here, by their names; where to write one
-  // (empty: it is here, or the name is none); and one that is whole, and synced. They are as if the start had found
-  // them.
-  std::vector<std::string> file_names() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Files of another node's tier that come with its archive: the names of those that are here (what is no whole file is
+  // removed); where to write one (empty: it is here, or the name is none); and one that has been written, and synced:
+  // XX001 if it is not whole. They are as if the start had found them.
+  std::vector<std::string> file_names() ABSL_LOCKS_EXCLUDED(mutex_);
   std::string receiving_path(std::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   Status receive(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   // The other way around: where those files lie that an archive of this node names, by their names.
@@ -209,6 +210,7 @@ class FrozenTier {
   Status start();
   Status find_files();
   std::string path_of(uint64_t stamp) const;
+  bool is_whole(const std::string& path, uint64_t stamp) const;
   bool has_file(uint64_t stamp) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const TierFile> take_up(std::shared_ptr<const TierFile> file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool is_open(uint64_t stamp) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);  // in any cache

@@ -1,38 +1,53 @@
-#include "replay/chunk_repair.h"
+#include "replay/own_archive.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace scyper::replay {
 
-ChunkRepair::ChunkRepair(Disk* disk, storage::FrozenTier* tier) : disk_(disk), tier_(tier) {
+OwnArchive::OwnArchive(Disk* disk, storage::FrozenTier* tier) : disk_(disk), tier_(tier) {
   if (tier_ == nullptr) return;
   tier_->set_chunk_source([this](const storage::Table& table, uint32_t partition, uint32_t chunk) {
     return freeze(table, partition, chunk);
   });
 }
 
-ChunkRepair::~ChunkRepair() {
+OwnArchive::~OwnArchive() {
   if (tier_ != nullptr) tier_->set_chunk_source({});
 }
 
-void ChunkRepair::set_base(std::shared_ptr<const storage::ArchiveBase> base) {
+void OwnArchive::set(std::shared_ptr<const storage::ArchiveBase> archive) {
   MutexLock lock(&mutex_);
-  base_ = std::move(base);
+  newest_ = std::move(archive);
+  is_whole_next_ = false;
   changed_.clear();
 }
 
-void ChunkRepair::note_changed(const storage::ChangedChunks& changed) {
+void OwnArchive::write_whole() {
   MutexLock lock(&mutex_);
-  changed_ = changed;
+  is_whole_next_ = true;
 }
 
-StatusOr<std::string> ChunkRepair::freeze(const storage::Table& table, uint32_t partition, uint32_t chunk) {
+std::shared_ptr<const storage::ArchiveBase> OwnArchive::base() const {
+  MutexLock lock(&mutex_);
+  return is_whole_next_ ? nullptr : newest_;
+}
+
+std::shared_ptr<storage::ArchiveBase> OwnArchive::take_base(const query::Catalog& catalog) {
+  MutexLock lock(&mutex_);
+  for (const auto& [name, table] : catalog.tables) storage::take_changed_chunks(*table, &changed_);
+  if (is_whole_next_ || newest_ == nullptr) return nullptr;
+  auto base = std::make_shared<storage::ArchiveBase>(*newest_);
+  base->changed = changed_;
+  return base;
+}
+
+StatusOr<std::string> OwnArchive::freeze(const storage::Table& table, uint32_t partition, uint32_t chunk) {
   const uint32_t id = table.schema().id.value();
   std::shared_ptr<const storage::ArchiveBase> base;
   {
     MutexLock lock(&mutex_);
-    base = base_;
+    base = newest_;
     const auto marks = changed_.find({id, partition});
     const bool is_known = marks != changed_.end() && chunk < marks->second.size();
     if (is_known && (marks->second[chunk] & storage::kRowsWritten) != 0) base.reset();

@@ -424,6 +424,27 @@ TEST_F(ArchivePlacesTest, DamageIsNoLoss) {
   EXPECT_EQ(load->placed_rows, all);
 }
 
+// As one that was given up in the middle may leave it: chunks of the same numbers have other rows.
+TEST_F(ArchivePlacesTest, OfAnotherArchive) {
+  for (const bool is_other : {true, false}) {
+    append(0, 2 * static_cast<int>(kChunkTuples));
+    evict();
+    base_ = nullptr;
+    archive();
+    if (is_other) make_table();
+  }
+  const Digest before = table_digest(*table_);
+  const std::string name = "/" + places_file_name(table_->schema().id.value());
+  const std::string other = *disk_.read_file(archive_path("/a", lsn_ - 10) + name);
+  auto file = *disk_.open(path() + name, OpenMode::kCreate);
+  ASSERT_TRUE(file->write(0, other).ok());
+  const auto load = restart();
+  ASSERT_TRUE(load.ok()) << load.status();
+  EXPECT_EQ(sqlstate_of(load->places), "XX001") << load->places;
+  EXPECT_EQ(load->placed_rows, 0u);
+  EXPECT_EQ(table_digest(*table_), before);
+}
+
 // An archive of another node, with the files of its tier: here they are used as they are; rows are read of what is
 // missing.
 TEST_F(ArchivePlacesTest, AnotherNodesFiles) {

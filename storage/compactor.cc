@@ -25,7 +25,6 @@ constexpr uint32_t kReturnShare = 64;  // of the tuples, lost between steps 1 an
 // write, so that it is never starved for long.
 constexpr int kNice = 5;
 constexpr uint32_t kTrialsMax = 6;   // by which the windows before the next are doubled
-constexpr uint32_t kEmptyShare = 4;  // of the tuples, lost since it is frozen
 constexpr uint32_t kFewPages = 16;   // one in so many touched, and
 constexpr uint32_t kFewWindows = 2;  // the same: then a chunk is cooling
 
@@ -337,10 +336,7 @@ bool Compactor::take_step(std::span<TablePartition* const> partitions, ChangeLog
 
 bool Compactor::evict_some(std::span<TablePartition* const> partitions) {
   if (evictor_ == nullptr || !evictor_->claim(partitions)) return false;
-  {
-    MutexLock lock(&mutex_);  // else the thread could be about to wait
-  }
-  wake_.notify_one();
+  wake();
   return true;
 }
 
@@ -437,14 +433,24 @@ bool Compactor::cool(TablePartition* partition, uint64_t chunk) {
   return true;
 }
 
+// Before it is emptied: so its rows are not read one by one, by whom the partition belongs to.
+bool Compactor::is_coming_back(TablePartition* partition, uint64_t chunk) {
+  if (evictor_ == nullptr || !evictor_->bring_back(partition, chunk)) return false;
+  wake();
+  return true;
+}
+
+// What waits for the thread has been noted.
+void Compactor::wake() {
+  {
+    MutexLock lock(&mutex_);  // else the thread could be about to wait
+  }
+  wake_.notify_one();
+}
+
 bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
   for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
-    if (partition->frozen[chunk].state != ChunkState::kFrozen) continue;
-    // whatever it had at first: without a look at its image
-    if (partition->frozen[chunk].invalid.positions() * kEmptyShare < kChunkTuples) continue;
-    const uint32_t first = tuples_at_first(partition, chunk);
-    const uint32_t lost = lost_tuples(partition, chunk) - (kChunkTuples - first);
-    if (lost * kEmptyShare < first) continue;
+    if (!is_to_be_emptied(partition, chunk) || is_coming_back(partition, chunk)) continue;
     const std::vector<uint32_t> offsets = first_tuples(partition->frozen[chunk], options_.moved_tuples_max);
     bool is_readable = true;
     for (const uint32_t offset : offsets) {
@@ -461,6 +467,7 @@ bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
     const bool is_empty = partition->frozen[chunk].invalid.positions() == kChunkTuples;
     if (is_empty) {
       make_empty(partition, chunk);
+      if (evictor_ != nullptr) evictor_->end_return(partition, chunk);
       counts_.emptied.fetch_add(1, std::memory_order_relaxed);
     }
     MutexLock lock(&mutex_);

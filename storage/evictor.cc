@@ -48,6 +48,7 @@ Evictor::~Evictor() {
   MutexLock lock(&mutex_);
   for (Job& job : waiting_) drop(&job);
   for (Job& job : done_) drop(&job);
+  for (const auto& [chunk, one] : returns_) tier_->unclaim(one.bytes);
   for (const std::deque<Repair>* repairs : {&damaged_, &repaired_}) {
     for (const Repair& repair : *repairs) {
       if (repair.next != nullptr) repair.memory->retire(repair.next, repair.next_bytes);
@@ -73,6 +74,7 @@ std::vector<EvictionCandidate> Evictor::find_candidates(std::span<TablePartition
       if (slot.state != ChunkState::kFrozen) continue;
       const FrozenChunk image(slot.image, &store->dictionaries);
       *resident += image.header().bytes;
+      if (is_to_be_emptied(partition, chunk)) continue;
       for (uint32_t column = 0; column < image.header().columns; ++column) {
         const FrozenHeader& head = image.head(column).header();
         if (!image.has_data(column) || head.bytes <= head_bytes(head)) continue;
@@ -172,6 +174,7 @@ void Evictor::start(Job job) {
   job.memory = job.pieces[0].partition->table->frozen_store()->memory;
   job.pin = job.memory->pin();
   MutexLock lock(&mutex_);
+  if (job.kind == JobKind::kReturn) return waiting_.push_front(std::move(job));
   for (const Piece& piece : job.pieces) in_work_.insert(piece.partition);
   if (job.kind == JobKind::kPromotion) promoting_bytes_ += job.bytes;
   waiting_.push_back(std::move(job));
@@ -195,11 +198,11 @@ bool Evictor::write_one() {
     }
   }
   const JobKind kind = jobs.front().kind;
-  if (kind != JobKind::kPromotion && !write_files(jobs)) {
+  if (!comes_to_memory(kind) && !write_files(jobs)) {
     kind == JobKind::kCopy ? copies_failed_at_.store(tier_->now()) : tier_->note_failure();
   }
   for (Job& job : jobs) {
-    if (kind == JobKind::kPromotion) bring(&job);
+    if (comes_to_memory(kind)) bring(&job);
     if (kind == JobKind::kEviction) make_images(&job);
     MutexLock lock(&mutex_);
     done_.push_back(std::move(job));
@@ -321,11 +324,14 @@ bool Evictor::finish_one(std::span<TablePartition* const> partitions) {
     if (found == done_.end()) return false;
     job = std::move(*found);
     done_.erase(found);
-    for (const Piece& piece : job.pieces) in_work_.erase(piece.partition);
+    for (const Piece& piece : job.pieces) {
+      if (job.kind != JobKind::kReturn) in_work_.erase(piece.partition);
+    }
     if (job.kind == JobKind::kPromotion) promoting_bytes_ -= job.bytes;
   }
   for (Piece& piece : job.pieces) {
     if (!piece.gate->is_closed()) finish(&piece, job.kind);
+    if (job.kind == JobKind::kReturn) note_returned(piece);
   }
   drop(&job);
   return true;
@@ -337,7 +343,7 @@ void Evictor::finish(Piece* piece, JobKind kind) {
   if (slot.state != ChunkState::kFrozen || slot.image != piece->image) return;
   if (piece->next == nullptr && kind != JobKind::kCopy) return;
   uint64_t vectors = 0, bytes = 0;
-  const TieredColumns& in_files = kind == JobKind::kPromotion ? *piece->before : *piece->places;
+  const TieredColumns& in_files = comes_to_memory(kind) ? *piece->before : *piece->places;
   for (uint32_t column = 0; column < piece->columns.size(); ++column) {
     if (!piece->columns[column]) continue;
     ++vectors;
@@ -351,7 +357,7 @@ void Evictor::finish(Piece* piece, JobKind kind) {
     slot.copies = std::move(piece->places);
     return tier_->note_copied(bytes);
   }
-  if (kind == JobKind::kPromotion) {
+  if (comes_to_memory(kind)) {
     tier_->note_promotion(vectors, bytes);
   } else {
     tier_->note_evicted(vectors, bytes, piece->unwritten_bytes);

@@ -46,6 +46,8 @@ EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, 
 // places in files (FrozenSlot::copies), so that they go again without a write. After a restart first those come that
 // were in memory before. Once all that is there, vectors in memory are written, too (tier_copies.cc): so a restart need
 // not read them, and their eviction need not write them.
+// A chunk that is to be emptied comes back whole, the same way but at once, beside what the budget allows; it does not
+// go again before (bring_back()).
 // Chunks of which pages were found damaged (FrozenTier::damage()) go the same way in the other direction: their image
 // is made anew of rows that an archive has, and comes to their place, whole. What cannot be repaired is tried again in
 // each window. Threads: claim() and finish_one() by whoever the partitions belong to, between transactions; write_one()
@@ -58,13 +60,19 @@ class Evictor {
   Evictor& operator=(const Evictor&) = delete;
 
   bool claim(std::span<TablePartition* const> partitions);
+  // Step 1 of a chunk that is to be emptied; true: it is on its way, or others are, and it is to wait. False: nothing
+  // of it is in the tier, it has no tuples left, or it could not be brought in this window.
+  bool bring_back(TablePartition* partition, uint64_t chunk) ABSL_LOCKS_EXCLUDED(mutex_);
+  // It has been emptied, wherever it was.
+  void end_return(const TablePartition* partition, uint64_t chunk) ABSL_LOCKS_EXCLUDED(mutex_);
   bool has_waiting() const ABSL_LOCKS_EXCLUDED(mutex_);
   // All that is to go, or else one of the others. False: nothing waits.
   bool write_one();
   bool finish_one(std::span<TablePartition* const> partitions);
 
  private:
-  enum class JobKind : uint8_t { kEviction, kPromotion, kCopy };
+  enum class JobKind : uint8_t { kEviction, kPromotion, kCopy, kReturn };
+  static bool comes_to_memory(JobKind kind) { return kind == JobKind::kPromotion || kind == JobKind::kReturn; }
   // A chunk on its way.
   struct Piece {
     std::shared_ptr<FreezeGate> gate;
@@ -102,6 +110,14 @@ class Evictor {
     std::vector<Piece> pieces;
   };
 
+  // A chunk that comes back to be emptied, until it is.
+  struct Return {
+    std::shared_ptr<FreezeGate> gate;
+    uint64_t bytes = 0;  // beside the budget
+    bool is_on_way = false;
+    uint32_t failed_at = 0;  // in which window; 0: in none
+  };
+
   // What is remembered of a partition, and of an owner by its first one.
   struct Known {
     std::shared_ptr<FreezeGate> gate;  // may be null
@@ -116,6 +132,8 @@ class Evictor {
   };
 
   std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions, uint64_t* resident);
+  void forget_returns_of_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void note_returned(const Piece& piece) ABSL_LOCKS_EXCLUDED(mutex_);
   static void add_piece(Job* job, const EvictionCandidate& candidate);
   void start(Job job);
   void start_eviction(std::span<const EvictionCandidate> candidates);
@@ -144,7 +162,8 @@ class Evictor {
                                                std::span<const EvictionCandidate> used, uint64_t room,
                                                uint64_t bytes_max);
   void bring(Job* job);
-  void bring(Piece* piece, FrozenMemory* memory);
+  void bring(Piece* piece, FrozenMemory* memory, bool is_whole);
+  void ask(const Piece& piece);
 
   FrozenTier* const tier_;
   mutable Mutex mutex_;
@@ -152,6 +171,7 @@ class Evictor {
   std::deque<Job> waiting_ ABSL_GUARDED_BY(mutex_);
   std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);
   std::set<const TablePartition*> in_work_ ABSL_GUARDED_BY(mutex_);  // of any job
+  std::map<std::pair<const TablePartition*, uint64_t>, Return> returns_ ABSL_GUARDED_BY(mutex_);
   std::deque<Repair> damaged_ ABSL_GUARDED_BY(mutex_);
   std::deque<Repair> repaired_ ABSL_GUARDED_BY(mutex_);
   std::map<const TablePartition*, Known> known_ ABSL_GUARDED_BY(mutex_);

@@ -23,6 +23,8 @@ constexpr uint32_t kPromotionGain = 4;
 constexpr uint32_t kReplacementGain = 2;
 // What has come back is not replaced for so many windows.
 constexpr uint32_t kStayWindows = 8;
+// Chunks that come back to be emptied at once: the thread is always busy with one.
+constexpr size_t kReturnsMax = 4;
 // Frozen memory is left to those who freeze and evict: one part in so many.
 constexpr uint64_t kFrozenShareLeft = 8;
 
@@ -96,6 +98,7 @@ std::vector<EvictionCandidate> Evictor::find_used(std::span<TablePartition* cons
     for (uint64_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
       const FrozenSlot& slot = partition->frozen[chunk];
       if (slot.state != ChunkState::kFrozen || slot.tiered == nullptr || slot.marks == nullptr) continue;
+      if (is_to_be_emptied(partition, chunk)) continue;
       for (uint32_t column = 0; column < slot.tiered->places.size(); ++column) {
         const TierPlace& place = slot.tiered->places[column];
         if (place.file == nullptr) continue;
@@ -167,12 +170,83 @@ std::vector<EvictionCandidate> Evictor::find_replaced(std::span<TablePartition* 
   return replaced;
 }
 
-void Evictor::bring(Job* job) {
-  for (Piece& piece : job->pieces) bring(&piece, job->memory);
+bool Evictor::bring_back(TablePartition* partition, uint64_t chunk) {
+  const FrozenSlot& slot = partition->frozen[chunk];
+  if (slot.tiered == nullptr || slot.invalid.positions() == kChunkTuples) return false;
+  {
+    MutexLock lock(&mutex_);
+    forget_returns_of_closed();
+    const auto known = returns_.find({partition, chunk});
+    if (known != returns_.end() && known->second.is_on_way) return true;
+    if (known != returns_.end() && known->second.failed_at == tier_->now()) return false;
+    const auto on_way =
+        std::count_if(returns_.begin(), returns_.end(), [](const auto& one) { return one.second.is_on_way; });
+    if (static_cast<size_t>(on_way) >= kReturnsMax) return true;
+  }
+  Job job;
+  job.kind = JobKind::kReturn;
+  for (uint32_t column = 0; column < slot.tiered->places.size(); ++column) {
+    const TierPlace& place = slot.tiered->places[column];
+    if (place.file != nullptr) add_piece(&job, candidate_of(partition, chunk, column, place.bytes, tier_->now()));
+  }
+  tier_->claim(job.bytes);
+  {
+    MutexLock lock(&mutex_);
+    returns_[{partition, chunk}] = {partition->table->frozen_store()->gate, job.bytes, true, 0};
+  }
+  start(std::move(job));
+  return true;
 }
 
-// Columns that cannot be read stay where they are.
-void Evictor::bring(Piece* piece, FrozenMemory* memory) {
+void Evictor::note_returned(const Piece& piece) {
+  MutexLock lock(&mutex_);
+  const auto known = returns_.find({piece.partition, piece.chunk});
+  if (known == returns_.end() || known->second.gate != piece.gate) return;
+  Return& one = known->second;
+  one.is_on_way = false;
+  if (piece.gate->is_closed() || piece.partition->frozen[piece.chunk].tiered == nullptr) return;
+  one.failed_at = tier_->now();
+  tier_->unclaim(std::exchange(one.bytes, 0));
+}
+
+void Evictor::end_return(const TablePartition* partition, uint64_t chunk) {
+  MutexLock lock(&mutex_);
+  const auto known = returns_.find({partition, chunk});
+  if (known == returns_.end()) return;
+  tier_->unclaim(known->second.bytes);
+  returns_.erase(known);
+}
+
+void Evictor::forget_returns_of_closed() {
+  std::erase_if(returns_, [this](const auto& one) {
+    if (!one.second.gate->is_closed()) return false;
+    tier_->unclaim(one.second.bytes);
+    return true;
+  });
+}
+
+// Pages that will be read one after the other.
+void Evictor::ask(const Piece& piece) {
+  std::vector<PageReader::Range> ranges;
+  for (uint32_t column = 0; column < piece.columns.size() && ranges.size() < PageReader::kRangesMax; ++column) {
+    if (!piece.columns[column]) continue;
+    const TierPlace& place = piece.before->places[column];
+    const uint64_t first = place.offset / FrozenTier::kPageBytes;
+    const uint64_t last = (place.offset + place.bytes - 1) / FrozenTier::kPageBytes;
+    ranges.push_back({place.file.get(), first, last + 1 - first});
+  }
+  tier_->ask(ranges);
+}
+
+void Evictor::bring(Job* job) {
+  for (Piece& piece : job->pieces) {
+    ask(piece);
+    bring(&piece, job->memory, job->kind == JobKind::kReturn);
+  }
+}
+
+// Columns that cannot be read stay where they are; is_whole: all of them then.
+void Evictor::bring(Piece* piece, FrozenMemory* memory, bool is_whole) {
   const FrozenChunk chunk(piece->image, nullptr);
   auto places = std::make_shared<TieredColumns>(*piece->before);
   auto copies =
@@ -191,6 +265,7 @@ void Evictor::bring(Piece* piece, FrozenMemory* memory) {
       data[column].clear();
       piece->columns[column] = false;
       tier_->note_failed_promotions(1);
+      if (is_whole) return;
       continue;
     }
     copies->places[column] = std::exchange(places->places[column], TierPlace());
@@ -201,9 +276,9 @@ void Evictor::bring(Piece* piece, FrozenMemory* memory) {
   piece->next = publish_image(image, memory);
   piece->next_bytes = static_cast<uint32_t>(image.size());
   if (piece->next == nullptr) tier_->note_failed_promotions(static_cast<uint64_t>(brought));
-  const bool is_whole = std::all_of(places->places.begin(), places->places.end(),
-                                    [](const TierPlace& place) { return place.file == nullptr; });
-  piece->places = is_whole ? nullptr : std::move(places);
+  const bool has_all = std::all_of(places->places.begin(), places->places.end(),
+                                   [](const TierPlace& place) { return place.file == nullptr; });
+  piece->places = has_all ? nullptr : std::move(places);
   if (!tier_->keeps_copies()) std::fill(copies->places.begin(), copies->places.end(), TierPlace());
   piece->copies = std::move(copies);
 }

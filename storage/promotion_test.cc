@@ -301,5 +301,108 @@ TEST_F(PromotionTest, WhatChangesOnTheWayIsLeft) {
   EXPECT_EQ(fixture_->memory->usage().used_bytes, 0u);
 }
 
+// A chunk that has lost a quarter of its tuples.
+class EmptyingTest : public PromotionTest {
+ protected:
+  void SetUp() override {
+    PromotionTest::SetUp();
+    if (tier_ == nullptr) return;
+    for (Tid tid = 0; tid < kChunkTuples / 4; ++tid) {
+      ASSERT_EQ(delete_tuple(fixture_->partition(), tid, fixture_->store.log.get()), ChangeResult::kOk);
+      fixture_->store.log->commit();
+    }
+    digest_ = table_digest(*fixture_->table);
+    ASSERT_EQ(resident_vectors(), 0u);
+  }
+  bool take_step() {
+    TablePartition* partition = fixture_->partition();
+    return fixture_->compactor.take_step({&partition, 1}, fixture_->store.log.get());
+  }
+  uint64_t moved() { return fixture_->compactor.counts().moved; }
+  uint64_t pages_used() {
+    const auto statistics = tier_->cache()->statistics();
+    return statistics.hits + statistics.faults;
+  }
+};
+
+// Its rows are read in memory, and it does not go again before.
+TEST_F(EmptyingTest, ItComesBackBefore) {
+  const uint64_t evicted = tier_->counts().evicted_vectors;
+  EXPECT_FALSE(take_step());
+  EXPECT_EQ(moved(), 0u);
+  EXPECT_TRUE(fixture_->compactor.freeze_one());
+  const uint64_t pages = pages_used();
+  ASSERT_TRUE(take_step());
+  EXPECT_EQ(slot(0).tiered, nullptr);
+  EXPECT_EQ(resident_vectors(), 4u);
+  ASSERT_TRUE(take_step());
+  EXPECT_GT(moved(), 0u);
+  fixture_->compact();
+  EXPECT_EQ(slot(0).state, ChunkState::kEmpty);
+  EXPECT_EQ(moved(), kChunkTuples / 4 * 3);
+  EXPECT_EQ(pages_used(), pages);
+  EXPECT_EQ(tier_->counts().evicted_vectors, evicted + 4);  // those of the chunk that its tuples are in now
+  check();
+  fixture_->table.reset();
+  tier_->remove_unused();
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(EmptyingTest, ADamagedOneStays) {
+  for (const uint32_t column : {0, 2, 3}) scan(column, 1);  // its pages have to be read again
+  ASSERT_TRUE(arm_failpoints("page_cache.bit_flip=fail").ok());
+  fixture_->compact();
+  EXPECT_FALSE(tier_->damage().empty());
+  EXPECT_EQ(slot(0).state, ChunkState::kFrozen);
+  EXPECT_NE(slot(0).tiered, nullptr);
+  EXPECT_EQ(resident_vectors(), 0u);
+  EXPECT_EQ(moved(), 0u);
+  disarm_failpoints();
+  check();
+  next_window();
+  EXPECT_EQ(slot(0).state, ChunkState::kEmpty);
+  check();
+}
+
+// Without frozen memory it is emptied where it is.
+TEST_F(EmptyingTest, WithoutMemoryItsRowsAreReadOneByOne) {
+  const size_t taken = fixture_->memory->budget_bytes() - fixture_->memory->usage().used_bytes - 8192;
+  const char* block = fixture_->memory->allocate(taken);
+  ASSERT_NE(block, nullptr);
+  EXPECT_FALSE(take_step());
+  EXPECT_TRUE(fixture_->compactor.freeze_one());
+  while (slot(0).state != ChunkState::kEmpty) {
+    ASSERT_NE(slot(0).tiered, nullptr);
+    ASSERT_TRUE(take_step());
+  }
+  EXPECT_EQ(moved(), kChunkTuples / 4 * 3);
+  fixture_->memory->retire(block, taken);
+  check();
+}
+
+// The table goes, or its chunk's last tuples do.
+TEST_F(EmptyingTest, WhatGoesOnItsWayIsLeft) {
+  EXPECT_FALSE(take_step());
+  for (Tid tid = kChunkTuples / 4; tid < kChunkTuples; ++tid) {
+    ASSERT_EQ(delete_tuple(fixture_->partition(), tid, fixture_->store.log.get()), ChangeResult::kOk);
+    fixture_->store.log->commit();
+  }
+  while (take_step()) {
+  }
+  EXPECT_EQ(slot(0).state, ChunkState::kEmpty);
+  EXPECT_TRUE(fixture_->compactor.freeze_one());
+  EXPECT_EQ(slot(0).state, ChunkState::kEmpty);
+  for (Tid tid = kChunkTuples; tid < kChunkTuples + kChunkTuples / 2; ++tid) {
+    ASSERT_EQ(delete_tuple(fixture_->partition(), tid, fixture_->store.log.get()), ChangeResult::kOk);
+    fixture_->store.log->commit();
+  }
+  while (take_step()) {
+  }
+  fixture_->table.reset();
+  EXPECT_TRUE(fixture_->compactor.freeze_one());
+  EXPECT_TRUE(fixture_->compactor.take_step({}, fixture_->store.log.get()));
+  EXPECT_EQ(fixture_->memory->usage().used_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace scyper::storage

@@ -259,6 +259,16 @@ void make_empty(TablePartition* partition, uint64_t chunk) noexcept {
   store_of(partition)->empty_chunks.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool is_to_be_emptied(const TablePartition* partition, uint64_t chunk) noexcept {
+  constexpr uint32_t kShare = 4;  // of the tuples, lost since it is frozen
+  const FrozenSlot& slot = partition->frozen[chunk];
+  if (slot.state != ChunkState::kFrozen) return false;
+  const uint32_t gone = slot.invalid.positions();
+  if (gone * kShare < kChunkTuples) return false;  // whatever it had at first: without a look at its image
+  const uint32_t first = FrozenChunk(slot.image, nullptr).header().live;
+  return (gone - (kChunkTuples - first)) * kShare >= first;
+}
+
 bool refill_empty(TablePartition* partition) noexcept {
   const FrozenStore* store = store_of(partition);
   if (store == nullptr || store->empty_chunks.load(std::memory_order_relaxed) == 0) return false;

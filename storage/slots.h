@@ -35,6 +35,8 @@ void replace_image(TablePartition* partition, uint64_t chunk, const char* image,
 void put_back_image(TablePartition* partition, uint64_t chunk, const char* image) noexcept;
 // A frozen chunk without tuples gives its image back.
 void make_empty(TablePartition* partition, uint64_t chunk) noexcept;
+// A frozen chunk that has lost a quarter of its tuples since it was made.
+bool is_to_be_emptied(const TablePartition* partition, uint64_t chunk) noexcept;
 // A hot chunk in place of one that has no tuples; all its positions are free ones. False: there is none, or no memory.
 bool refill_empty(TablePartition* partition) noexcept;
 // How many tuples a cold chunk has lost since make_cold(), a frozen one in its life.

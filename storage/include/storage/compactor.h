@@ -178,6 +178,8 @@ class Compactor {
   void stop_watching(Watched* watched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void forget_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool empty_one(TablePartition* partition, ChangeLog* log);
+  bool is_coming_back(TablePartition* partition, uint64_t chunk);
+  void wake() ABSL_LOCKS_EXCLUDED(mutex_);
   bool place_one(TablePartition* partition, ChangeLog* log);
   static bool measure_one(TablePartition* partition);
   void place(FrozenSlot* slot, std::shared_ptr<const HotViews> views, uint64_t relevant_to);

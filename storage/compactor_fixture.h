@@ -55,7 +55,7 @@ class Fixture {
   ~Fixture() { table.reset(); }
 
   TablePartition* partition(uint32_t i = 0) { return table->partition(i); }
-  void append(int rows, Random* random) {
+  void append(int rows, Random* random, uint32_t number = 0) {
     std::vector<Datum> values;
     std::vector<std::string> texts;
     texts.reserve(static_cast<size_t>(rows) * 2);
@@ -67,7 +67,7 @@ class Fixture {
       values.push_back(string_datum(texts[texts.size() - 2].data(), texts[texts.size() - 2].size()));
       values.push_back(random->one_in(5) ? null_datum() : string_datum(texts.back().data(), texts.back().size()));
     }
-    ASSERT_TRUE(append_rows(partition(), values, plain_text).ok());
+    ASSERT_TRUE(append_rows(partition(number), values, plain_text).ok());
   }
   // All steps there are, of partition 0.
   void compact() {

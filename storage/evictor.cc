@@ -1,6 +1,9 @@
 #include "evictor.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -20,6 +23,8 @@ Failpoint before_tier_write("tier.before_write");
 // One eviction takes at most so much, and leaves so much room below the budget, so that files do not get too many.
 constexpr uint64_t kEvictionBytesMax = uint64_t{256} << 20;
 constexpr uint64_t kRoomShare = 16;
+// Ranks of an owner are old after so many windows.
+constexpr uint32_t kRanksStay = 8;
 
 }  // namespace
 
@@ -32,6 +37,16 @@ uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now) {
   if (candidate.cost > 0) return of_class * kClass + (uint64_t{candidate.bytes} << kCostBits) / candidate.cost;
   const uint64_t bytes = std::min<uint64_t>(candidate.bytes, FrozenTier::kPageBytes);
   return of_class * kClass + kUnused + bytes * (uint64_t{now - candidate.last_use} + 1);
+}
+
+size_t rank_class(uint64_t rank) {
+  constexpr uint64_t kClass = uint64_t{1} << 62;
+  constexpr uint64_t kUnused = kClass >> 1;
+  constexpr size_t kOfUnused = 62;
+  const uint64_t of_class = rank % kClass;
+  const auto number = static_cast<size_t>(of_class < kUnused ? std::bit_width(of_class)
+                                                             : kOfUnused + std::bit_width(of_class - kUnused));
+  return rank / kClass * kRankClasses / 4 + number;
 }
 
 EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, uint32_t column, uint32_t bytes,
@@ -111,17 +126,17 @@ void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
 bool Evictor::claim(std::span<TablePartition* const> partitions) {
   if (claim_damaged(partitions)) return true;
   if (!tier_->has_room_for_files() && drop_copies(partitions)) return true;
-  const uint64_t excess = tier_->excess_bytes();
-  if (excess == 0) return claim_return(partitions) || claim_promotion(partitions) || claim_copies(partitions);
   uint64_t resident = 0;
+  const uint64_t excess = tier_->excess_bytes();
+  const bool is_first = !partitions.empty() && begin_window(partitions[0], &Known::ranked_at);
+  if (excess == 0 && !is_first) return claim_without_excess(partitions);
   std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
+  if (!partitions.empty()) note_ranks(partitions[0], candidates);
+  if (excess == 0) return claim_without_excess(partitions);
   if (candidates.empty()) return false;
-  // as much of all that is too much as these partitions have of all that there is
-  const uint64_t all = std::max(tier_->resident_bytes(), resident);
-  const double share = static_cast<double>(resident) / static_cast<double>(all);
   const uint64_t wanted = std::min(
-      kEvictionBytesMax,
-      static_cast<uint64_t>(share * static_cast<double>(excess + tier_->memory_budget_bytes() / kRoomShare)) + 1);
+      kEvictionBytesMax, share_of(candidates, excess + tier_->memory_budget_bytes() / kRoomShare));
+  if (wanted == 0) return claim_promotion(partitions);  // others' go first
   const uint32_t now = tier_->now();
   std::sort(candidates.begin(), candidates.end(), [&](const EvictionCandidate& a, const EvictionCandidate& b) {
     return std::tuple(eviction_rank(b, now), a.partition, a.chunk, a.column) <
@@ -131,6 +146,52 @@ bool Evictor::claim(std::span<TablePartition* const> partitions) {
   for (uint64_t bytes = 0; count < candidates.size() && bytes < wanted; ++count) bytes += candidates[count].bytes;
   start_eviction(std::span(candidates).first(count));
   return true;
+}
+
+bool Evictor::claim_without_excess(std::span<TablePartition* const> partitions) {
+  return claim_return(partitions) || claim_promotion(partitions) || claim_copies(partitions);
+}
+
+void Evictor::note_ranks(const TablePartition* first, std::span<const EvictionCandidate> candidates) {
+  const uint32_t now = tier_->now();
+  std::vector<uint64_t> bytes(kRankClasses);
+  for (const EvictionCandidate& one : candidates) bytes[rank_class(eviction_rank(one, now))] += one.bytes;
+  MutexLock lock(&mutex_);
+  Known& look = known(first);
+  look.ranked_bytes = std::move(bytes);
+  look.ranked_at = now;
+}
+
+// As the owners saw theirs last.
+std::vector<uint64_t> Evictor::ranks_of_all() const {
+  const uint32_t now = tier_->now();
+  std::vector<uint64_t> sum(kRankClasses);
+  MutexLock lock(&mutex_);
+  for (const auto& [partition, look] : known_) {
+    const bool is_old = look.ranked_bytes.empty() || now - look.ranked_at > kRanksStay;
+    if (is_old || (look.gate != nullptr && look.gate->is_closed())) continue;
+    for (size_t i = 0; i < kRankClasses; ++i) sum[i] += look.ranked_bytes[i];
+  }
+  return sum;
+}
+
+// What of `wanted` bytes of all owners these are: of each rank, from the highest one on, as much as they have of it. As
+// much of what no owner has told of as they have of the rest.
+uint64_t Evictor::share_of(std::span<const EvictionCandidate> candidates, uint64_t wanted) const {
+  const uint32_t now = tier_->now();
+  std::vector<uint64_t> own(kRankClasses);
+  for (const EvictionCandidate& one : candidates) own[rank_class(eviction_rank(one, now))] += one.bytes;
+  const std::vector<uint64_t> all = ranks_of_all();
+  const auto known = static_cast<double>(std::accumulate(all.begin(), all.end(), uint64_t{0}));
+  double left = static_cast<double>(wanted) * known / std::max(known, static_cast<double>(tier_->resident_bytes()));
+  double share = 0;
+  for (size_t i = kRankClasses; i-- > 0 && left > 0;) {
+    if (all[i] == 0) continue;
+    const double part = std::min(left, static_cast<double>(all[i]));
+    share += part * static_cast<double>(own[i]) / static_cast<double>(all[i]);
+    left -= part;
+  }
+  return static_cast<uint64_t>(std::ceil(share));
 }
 
 // Files that only copies need go then.

@@ -31,6 +31,9 @@ struct EvictionCandidate {
 // Whoever reads one value reads a page for it, however small the vector is: below a page, what an eviction frees
 // counts, too (as in GreedyDual-Size: Cao and Irani, USITS 1997), and below an eighth of one a vector goes last of all.
 uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now);
+// Ranks that are alike: within a factor of two.
+constexpr size_t kRankClasses = 512;
+size_t rank_class(uint64_t rank);
 EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, uint32_t column, uint32_t bytes,
                                uint32_t now);
 
@@ -128,12 +131,19 @@ class Evictor {
     // Windows in which the owner's partitions were looked at last for what is to come, and for what has no copies.
     uint32_t promoted_at = 0;
     uint32_t copied_at = 0;
+    // Bytes in memory of the owner's vectors by rank_class(), as they were in which window.
+    std::vector<uint64_t> ranked_bytes;
+    uint32_t ranked_at = 0;
     uint64_t returned = 0;  // chunks before this one have come back since the restart, as far as they are to
   };
 
   std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions, uint64_t* resident);
   void forget_returns_of_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void note_returned(const Piece& piece) ABSL_LOCKS_EXCLUDED(mutex_);
+  void note_ranks(const TablePartition* first, std::span<const EvictionCandidate> candidates)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<uint64_t> ranks_of_all() const ABSL_LOCKS_EXCLUDED(mutex_);
+  uint64_t share_of(std::span<const EvictionCandidate> candidates, uint64_t wanted) const ABSL_LOCKS_EXCLUDED(mutex_);
   static void add_piece(Job* job, const EvictionCandidate& candidate);
   void start(Job job);
   void start_eviction(std::span<const EvictionCandidate> candidates);
@@ -149,6 +159,7 @@ class Evictor {
   bool repair_one();
   bool finish_repair(std::span<TablePartition* const> partitions);
   bool is_in_work(const TablePartition* partition) const;
+  bool claim_without_excess(std::span<TablePartition* const> partitions);
   bool claim_promotion(std::span<TablePartition* const> partitions);
   bool claim_return(std::span<TablePartition* const> partitions);
   void find_returning(TablePartition* partition, uint64_t bytes_max, std::vector<EvictionCandidate>* returning);
@@ -156,7 +167,8 @@ class Evictor {
   bool begin_window(const TablePartition* first, uint32_t Known::* at) ABSL_LOCKS_EXCLUDED(mutex_);
   Known& known(const TablePartition* partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<EvictionCandidate> find_used(std::span<TablePartition* const> partitions) const;
-  uint64_t take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, Job* job) const;
+  uint64_t take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, uint64_t freed, Job* job) const;
+  std::span<const EvictionCandidate> find_worth_more(std::span<const EvictionCandidate> used, uint64_t bytes_max) const;
   uint64_t bytes_left_in_window() ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<EvictionCandidate> find_replaced(std::span<TablePartition* const> partitions,
                                                std::span<const EvictionCandidate> used, uint64_t room,

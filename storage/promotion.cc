@@ -1,6 +1,7 @@
 // Vectors whose data is in the tier and that are used again come back to memory (docs/tiering.md).
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -66,6 +67,8 @@ uint64_t Evictor::bytes_left_in_window() {
 }
 
 bool Evictor::claim_promotion(std::span<TablePartition* const> partitions) {
+  const auto is_busy = [this](const TablePartition* partition) { return is_in_work(partition); };
+  if (std::any_of(partitions.begin(), partitions.end(), is_busy)) return false;  // later in the window
   if (partitions.empty() || !begin_window(partitions[0], &Known::promoted_at)) return false;
   std::vector<EvictionCandidate> used = find_used(partitions);
   if (used.empty()) return false;
@@ -75,11 +78,17 @@ bool Evictor::claim_promotion(std::span<TablePartition* const> partitions) {
   if (bytes_left == 0) return false;
   Job job;
   job.kind = JobKind::kPromotion;
-  const uint64_t room = take_what_fits(used, bytes_left, &job);
+  const uint64_t room = take_what_fits(used, bytes_left, 0, &job);
   std::vector<EvictionCandidate> replaced;
   uint64_t bytes = job.bytes;
   if (job.pieces.empty()) replaced = find_replaced(partitions, used, room, bytes_left);
   for (const EvictionCandidate& candidate : replaced) bytes += candidate.bytes;
+  if (bytes == 0) {
+    const std::span<const EvictionCandidate> worth_more = find_worth_more(used, bytes_left);
+    for (const EvictionCandidate& candidate : worth_more) bytes += candidate.bytes;
+    if (bytes > 0) take_what_fits(worth_more, bytes, bytes, &job);
+    bytes = job.bytes;
+  }
   if (bytes == 0) return false;
   {
     MutexLock lock(&mutex_);
@@ -112,8 +121,9 @@ std::vector<EvictionCandidate> Evictor::find_used(std::span<TablePartition* cons
   return used;
 }
 
-// In memory that the budget has left, and frozen memory. What the budget has left then.
-uint64_t Evictor::take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, Job* job) const {
+// In memory that the budget has left, or will have when `freed` bytes have gone, and frozen memory. What the budget has left then.
+uint64_t Evictor::take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, uint64_t freed,
+                                 Job* job) const {
   const FrozenMemory* memory = used[0].partition->table->frozen_store()->memory;
   const uint64_t granted = memory->budget_bytes() - memory->budget_bytes() / kFrozenShareLeft;
   const uint64_t frozen = memory->usage().used_bytes;
@@ -123,7 +133,7 @@ uint64_t Evictor::take_what_fits(std::span<const EvictionCandidate> used, uint64
     resident += promoting_bytes_;
   }
   const uint64_t budget = tier_->memory_budget_bytes();
-  const uint64_t room = budget - std::min(budget, resident);
+  const uint64_t room = budget - std::min(budget, resident) + freed;
   uint64_t images = 0;  // the new ones
   for (const EvictionCandidate& candidate : used) {
     if (job->bytes + candidate.bytes > room) continue;
@@ -168,6 +178,25 @@ std::vector<EvictionCandidate> Evictor::find_replaced(std::span<TablePartition* 
   }
   replaced.resize(count);
   return replaced;
+}
+
+// Than as much of other owners, which will go in their place, as the memory is too much then.
+std::span<const EvictionCandidate> Evictor::find_worth_more(std::span<const EvictionCandidate> used,
+                                                            uint64_t bytes_max) const {
+  if (!tier_->may_evict()) return {};
+  const std::vector<uint64_t> ranks = ranks_of_all();
+  const uint32_t now = tier_->now();
+  uint64_t wanted = 0;
+  size_t count = 0;
+  for (EvictionCandidate one : used) {
+    if (count > 0 && wanted + one.bytes > bytes_max) break;
+    wanted += one.bytes;
+    one.cost /= kReplacementGain;
+    const auto first = ranks.begin() + static_cast<ptrdiff_t>(rank_class(eviction_rank(one, now)) + 1);
+    if (std::accumulate(first, ranks.end(), uint64_t{0}) < wanted) break;
+    ++count;
+  }
+  return used.first(count);
 }
 
 bool Evictor::bring_back(TablePartition* partition, uint64_t chunk) {

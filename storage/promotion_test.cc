@@ -404,5 +404,92 @@ TEST_F(EmptyingTest, WhatGoesOnItsWayIsLeft) {
   EXPECT_EQ(fixture_->memory->usage().used_bytes, 0u);
 }
 
+// Two partitions, each another owner's.
+class OwnersTest : public TieredFixture {
+ protected:
+  void SetUp() override {
+    partitions_ = 2;
+    TieredFixture::SetUp();
+    if (tier_ == nullptr) return;
+    options_.memory_bytes = kPlenty;
+    ASSERT_TRUE(start());
+  }
+  void take_steps(uint32_t owner) {
+    TablePartition* partition = fixture_->partition(owner);
+    while (fixture_->compactor.take_step({&partition, 1}, fixture_->store.log.get()) ||
+           fixture_->compactor.freeze_one()) {
+    }
+  }
+  void fill(uint32_t owner) {
+    fixture_->append(3 * static_cast<int>(kChunkTuples), &random_, owner);
+    take_steps(owner);
+  }
+  // Of what others have, so that so much is left, less than nothing, too.
+  void leave_room(int64_t bytes) {
+    tier_->add_resident(static_cast<int64_t>(kPlenty) - bytes - static_cast<int64_t>(tier_->resident_bytes()));
+  }
+  void pass_windows(int count) {
+    for (int i = 0; i < count; ++i) {
+      tier_->begin_window();
+      for (const uint32_t owner : {1, 0}) take_steps(owner);
+    }
+  }
+  void scan(uint32_t owner, int times) {
+    VectorReader vectors;
+    for (int i = 0; i < times; ++i) {
+      for (Tid chunk = 0; chunk < 3; ++chunk) {
+        vectors.open(fixture_->partition(owner), *slot_of(fixture_->partition(owner), chunk << kChunkShift));
+        for (const uint32_t column : {0, 1, 2, 3}) ASSERT_TRUE(vectors.bring(column)) << vectors.status();
+      }
+    }
+  }
+  uint32_t resident_vectors(uint32_t owner) {
+    uint32_t sum = 0;
+    for (Tid chunk = 0; chunk < 3; ++chunk) {
+      const char* image = slot_of(fixture_->partition(owner), chunk << kChunkShift)->image;
+      for (const uint32_t column : {0, 1, 2, 3}) sum += FrozenChunk(image, nullptr).has_data(column) ? 1 : 0;
+    }
+    return sum;
+  }
+
+  Random random_{test_seed()};
+};
+
+TEST_F(OwnersTest, WhatIsUsedLeastOfAllGoesFirst) {
+  for (const uint32_t owner : {0, 1}) fill(owner);
+  pass_windows(10);
+  ASSERT_EQ(resident_vectors(0) + resident_vectors(1), 24u);
+  scan(0, 20);
+  pass_windows(1);
+  leave_room(-1);
+  take_steps(0);
+  EXPECT_EQ(resident_vectors(0), 12u);
+  EXPECT_EQ(tier_->excess_bytes(), 1u);
+  take_steps(1);
+  EXPECT_EQ(resident_vectors(0), 12u);
+  EXPECT_LT(resident_vectors(1), 12u);
+  EXPECT_EQ(tier_->excess_bytes(), 0u);
+}
+
+TEST_F(OwnersTest, WhatIsUsedComesInPlaceOfWhatOthersDoNotUse) {
+  leave_room(-static_cast<int64_t>(kPlenty));
+  fill(0);
+  ASSERT_EQ(resident_vectors(0), 0u);
+  leave_room(kPlenty / 2);
+  fill(1);
+  leave_room(0);
+  pass_windows(10);
+  ASSERT_EQ(resident_vectors(0), 0u);
+  ASSERT_EQ(resident_vectors(1), 12u);
+  for (int i = 0; i < 10 && resident_vectors(0) == 0; ++i) {
+    scan(0, 20);
+    pass_windows(1);
+  }
+  EXPECT_GT(resident_vectors(0), 0u);
+  for (const uint32_t owner : {1, 0}) take_steps(owner);
+  EXPECT_LT(resident_vectors(1), 12u);
+  EXPECT_EQ(tier_->excess_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace scyper::storage

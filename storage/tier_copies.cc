@@ -47,7 +47,7 @@ bool Evictor::claim_return(std::span<TablePartition* const> partitions) {
   Job job;
   job.kind = JobKind::kPromotion;
   MutexLock claiming(&claiming_);
-  take_what_fits(returning, UINT64_MAX, &job);
+  take_what_fits(returning, UINT64_MAX, 0, &job);
   if (job.pieces.empty()) return false;
   start(std::move(job));
   return true;

@@ -41,11 +41,12 @@ class TieredFixture : public testing::Test {
     tier_ = *std::move(made);
     Compactor::Options compactor = forced();
     compactor.tier = tier_.get();
-    fixture_ = std::make_unique<Fixture>(1, Layout::kColumn, compactor);
+    fixture_ = std::make_unique<Fixture>(partitions_, Layout::kColumn, compactor);
     return true;
   }
   std::vector<std::string> files() { return *make_real_disk()->list(options_.directory); }
 
+  uint32_t partitions_ = 1;
   FrozenTierOptions options_;
   std::unique_ptr<FrozenTier> tier_;
   std::unique_ptr<Fixture> fixture_;

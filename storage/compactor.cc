@@ -433,7 +433,7 @@ bool Compactor::cool(TablePartition* partition, uint64_t chunk) {
   return true;
 }
 
-// Before it is emptied: so its rows are not read one by one, by whom the partition belongs to.
+// Before its rows leave: so they are not read one by one in the tier, by whom the partition belongs to.
 bool Compactor::is_coming_back(TablePartition* partition, uint64_t chunk) {
   if (evictor_ == nullptr || !evictor_->bring_back(partition, chunk)) return false;
   wake();
@@ -450,7 +450,7 @@ void Compactor::wake() {
 
 bool Compactor::empty_one(TablePartition* partition, ChangeLog* log) {
   for (uint64_t chunk = 0; partition->frozen != nullptr && chunk < partition->chunk_count; ++chunk) {
-    if (!is_to_be_emptied(partition, chunk) || is_coming_back(partition, chunk)) continue;
+    if (is_coming_back(partition, chunk) || !is_to_be_emptied(partition, chunk)) continue;
     const std::vector<uint32_t> offsets = first_tuples(partition->frozen[chunk], options_.moved_tuples_max);
     bool is_readable = true;
     for (const uint32_t offset : offsets) {

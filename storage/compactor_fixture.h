@@ -69,9 +69,9 @@ class Fixture {
     }
     ASSERT_TRUE(append_rows(partition(number), values, plain_text).ok());
   }
-  // All steps there are, of partition 0.
-  void compact() {
-    TablePartition* one = partition();
+  // All steps there are, of one partition.
+  void compact(uint32_t number = 0) {
+    TablePartition* one = partition(number);
     while (compactor.take_step({&one, 1}, store.log.get()) || compactor.freeze_one()) {
     }
   }

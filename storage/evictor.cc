@@ -134,8 +134,8 @@ bool Evictor::claim(std::span<TablePartition* const> partitions) {
   if (!partitions.empty()) note_ranks(partitions[0], candidates);
   if (excess == 0) return claim_without_excess(partitions);
   if (candidates.empty()) return false;
-  const uint64_t wanted = std::min(
-      kEvictionBytesMax, share_of(candidates, excess + tier_->memory_budget_bytes() / kRoomShare));
+  const uint64_t wanted =
+      std::min(kEvictionBytesMax, share_of(candidates, excess + tier_->memory_budget_bytes() / kRoomShare));
   if (wanted == 0) return claim_promotion(partitions);  // others' go first
   const uint32_t now = tier_->now();
   std::sort(candidates.begin(), candidates.end(), [&](const EvictionCandidate& a, const EvictionCandidate& b) {

@@ -50,7 +50,7 @@ EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, 
 // were in memory before. Once all that is there, vectors in memory are written, too (tier_copies.cc): so a restart need
 // not read them, and their eviction need not write them.
 // A chunk that is to be emptied comes back whole, the same way but at once, beside what the budget allows; it does not
-// go again before (bring_back()).
+// go again before (bring_back()). One that loses many rows comes, too, so that the rest is moved in memory.
 // Chunks of which pages were found damaged (FrozenTier::damage()) go the same way in the other direction: their image
 // is made anew of rows that an archive has, and comes to their place, whole. What cannot be repaired is tried again in
 // each window. Threads: claim() and finish_one() by whoever the partitions belong to, between transactions; write_one()
@@ -63,8 +63,9 @@ class Evictor {
   Evictor& operator=(const Evictor&) = delete;
 
   bool claim(std::span<TablePartition* const> partitions);
-  // Step 1 of a chunk that is to be emptied; true: it is on its way, or others are, and it is to wait. False: nothing
-  // of it is in the tier, it has no tuples left, or it could not be brought in this window.
+  // Step 1 of a chunk that is to be emptied, or of which many rows leave now; true: it is on its way, or others are,
+  // and it is to wait. False: nothing of it is in the tier, it has no tuples left, or it could not be brought in this
+  // window.
   bool bring_back(TablePartition* partition, uint64_t chunk) ABSL_LOCKS_EXCLUDED(mutex_);
   // It has been emptied, wherever it was.
   void end_return(const TablePartition* partition, uint64_t chunk) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -139,6 +140,7 @@ class Evictor {
 
   std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions, uint64_t* resident);
   void forget_returns_of_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool is_losing_rows(const TablePartition* partition, uint64_t chunk) ABSL_LOCKS_EXCLUDED(mutex_);
   void note_returned(const Piece& piece) ABSL_LOCKS_EXCLUDED(mutex_);
   void note_ranks(const TablePartition* first, std::span<const EvictionCandidate> candidates)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -184,6 +186,9 @@ class Evictor {
   std::deque<Job> done_ ABSL_GUARDED_BY(mutex_);
   std::set<const TablePartition*> in_work_ ABSL_GUARDED_BY(mutex_);  // of any job
   std::map<std::pair<const TablePartition*, uint64_t>, Return> returns_ ABSL_GUARDED_BY(mutex_);
+  // Rows that chunks had lost when they were seen first since this window: of those of which rows are read.
+  std::map<std::pair<const TablePartition*, uint64_t>, uint32_t> losing_ ABSL_GUARDED_BY(mutex_);
+  uint32_t losing_since_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<Repair> damaged_ ABSL_GUARDED_BY(mutex_);
   std::deque<Repair> repaired_ ABSL_GUARDED_BY(mutex_);
   std::map<const TablePartition*, Known> known_ ABSL_GUARDED_BY(mutex_);

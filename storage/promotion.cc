@@ -26,6 +26,9 @@ constexpr uint32_t kReplacementGain = 2;
 constexpr uint32_t kStayWindows = 8;
 // Chunks that come back to be emptied at once: the thread is always busy with one.
 constexpr size_t kReturnsMax = 4;
+// One that has lost so many rows in so many windows comes back, too: it will lose more.
+constexpr uint32_t kLostRows = kChunkTuples / 64;
+constexpr uint32_t kLosingWindows = 2;
 // Frozen memory is left to those who freeze and evict: one part in so many.
 constexpr uint64_t kFrozenShareLeft = 8;
 
@@ -121,7 +124,8 @@ std::vector<EvictionCandidate> Evictor::find_used(std::span<TablePartition* cons
   return used;
 }
 
-// In memory that the budget has left, or will have when `freed` bytes have gone, and frozen memory. What the budget has left then.
+// In memory that the budget has left, or will have when `freed` bytes have gone, and frozen memory. What the budget has
+// left then.
 uint64_t Evictor::take_what_fits(std::span<const EvictionCandidate> used, uint64_t bytes_max, uint64_t freed,
                                  Job* job) const {
   const FrozenMemory* memory = used[0].partition->table->frozen_store()->memory;
@@ -199,9 +203,30 @@ std::span<const EvictionCandidate> Evictor::find_worth_more(std::span<const Evic
   return used.first(count);
 }
 
+// Rows that change leave it now, and each that does so reads all of its columns. (The lines of orders that are
+// delivered one after the other.)
+bool Evictor::is_losing_rows(const TablePartition* partition, uint64_t chunk) {
+  const FrozenSlot& slot = partition->frozen[chunk];
+  const uint32_t lost = slot.invalid.positions();
+  if (slot.marks == nullptr || lost < kLostRows) return false;
+  const uint32_t now = tier_->now();
+  for (uint32_t column = 0; column < slot.tiered->places.size(); ++column) {
+    const bool is_in_file = slot.tiered->places[column].file != nullptr;
+    if (is_in_file && slot.marks[column].cost_at(now) < kLostRows) return false;
+  }
+  MutexLock lock(&mutex_);
+  if (now - losing_since_ >= kLosingWindows) {
+    losing_.clear();
+    losing_since_ = now;
+  }
+  return lost >= losing_.try_emplace({partition, chunk}, lost).first->second + kLostRows;
+}
+
 bool Evictor::bring_back(TablePartition* partition, uint64_t chunk) {
   const FrozenSlot& slot = partition->frozen[chunk];
-  if (slot.tiered == nullptr || slot.invalid.positions() == kChunkTuples) return false;
+  if (slot.state != ChunkState::kFrozen || slot.tiered == nullptr) return false;
+  if (slot.invalid.positions() == kChunkTuples) return false;
+  if (!is_to_be_emptied(partition, chunk) && !is_losing_rows(partition, chunk)) return false;
   {
     MutexLock lock(&mutex_);
     forget_returns_of_closed();
@@ -233,7 +258,13 @@ void Evictor::note_returned(const Piece& piece) {
   if (known == returns_.end() || known->second.gate != piece.gate) return;
   Return& one = known->second;
   one.is_on_way = false;
-  if (piece.gate->is_closed() || piece.partition->frozen[piece.chunk].tiered == nullptr) return;
+  if (piece.gate->is_closed()) return;
+  if (piece.partition->frozen[piece.chunk].tiered == nullptr) {
+    if (is_to_be_emptied(piece.partition, piece.chunk)) return;
+    tier_->unclaim(one.bytes);  // it may go again
+    returns_.erase(known);
+    return;
+  }
   one.failed_at = tier_->now();
   tier_->unclaim(std::exchange(one.bytes, 0));
 }

@@ -301,6 +301,31 @@ TEST_F(PromotionTest, WhatChangesOnTheWayIsLeft) {
   EXPECT_EQ(fixture_->memory->usage().used_bytes, 0u);
 }
 
+// Rows that change one after the other: what is left of their chunk comes before it is to be emptied. What is deleted
+// reads nothing.
+TEST_F(PromotionTest, WhatLosesManyRowsComesBack) {
+  leave_room(kPlenty);
+  TablePartition* partition = fixture_->partition();
+  ChangeLog* log = fixture_->store.log.get();
+  constexpr Tid kRows = kChunkTuples / 8;
+  for (Tid row = 0; row < kRows; ++row) {
+    ASSERT_TRUE(bring_tuple(partition, row).ok());
+    ASSERT_NE(make_hot(partition, row, log), kNoTid);
+    log->commit();
+    if (row % 100 == 0) fixture_->compact();
+  }
+  EXPECT_EQ(slot(0).state, ChunkState::kFrozen);
+  EXPECT_EQ(slot(0).tiered, nullptr);
+  EXPECT_EQ(fixture_->compactor.counts().moved, 0u);
+  check();
+  for (Tid row = kChunkTuples; row < kChunkTuples + kRows; ++row) {
+    ASSERT_EQ(delete_tuple(partition, row, log), ChangeResult::kOk);
+    log->commit();
+    if (row % 100 == 0) fixture_->compact();
+  }
+  EXPECT_NE(slot(1).tiered, nullptr);
+}
+
 // A chunk that has lost a quarter of its tuples.
 class EmptyingTest : public PromotionTest {
  protected:
@@ -414,15 +439,9 @@ class OwnersTest : public TieredFixture {
     options_.memory_bytes = kPlenty;
     ASSERT_TRUE(start());
   }
-  void take_steps(uint32_t owner) {
-    TablePartition* partition = fixture_->partition(owner);
-    while (fixture_->compactor.take_step({&partition, 1}, fixture_->store.log.get()) ||
-           fixture_->compactor.freeze_one()) {
-    }
-  }
   void fill(uint32_t owner) {
     fixture_->append(3 * static_cast<int>(kChunkTuples), &random_, owner);
-    take_steps(owner);
+    fixture_->compact(owner);
   }
   // Of what others have, so that so much is left, less than nothing, too.
   void leave_room(int64_t bytes) {
@@ -431,7 +450,7 @@ class OwnersTest : public TieredFixture {
   void pass_windows(int count) {
     for (int i = 0; i < count; ++i) {
       tier_->begin_window();
-      for (const uint32_t owner : {1, 0}) take_steps(owner);
+      for (const uint32_t owner : {1, 0}) fixture_->compact(owner);
     }
   }
   void scan(uint32_t owner, int times) {
@@ -462,10 +481,10 @@ TEST_F(OwnersTest, WhatIsUsedLeastOfAllGoesFirst) {
   scan(0, 20);
   pass_windows(1);
   leave_room(-1);
-  take_steps(0);
+  fixture_->compact(0);
   EXPECT_EQ(resident_vectors(0), 12u);
   EXPECT_EQ(tier_->excess_bytes(), 1u);
-  take_steps(1);
+  fixture_->compact(1);
   EXPECT_EQ(resident_vectors(0), 12u);
   EXPECT_LT(resident_vectors(1), 12u);
   EXPECT_EQ(tier_->excess_bytes(), 0u);
@@ -486,7 +505,7 @@ TEST_F(OwnersTest, WhatIsUsedComesInPlaceOfWhatOthersDoNotUse) {
     pass_windows(1);
   }
   EXPECT_GT(resident_vectors(0), 0u);
-  for (const uint32_t owner : {1, 0}) take_steps(owner);
+  for (const uint32_t owner : {1, 0}) fixture_->compact(owner);
   EXPECT_LT(resident_vectors(1), 12u);
   EXPECT_EQ(tier_->excess_bytes(), 0u);
 }

@@ -248,8 +248,9 @@ bool Evictor::write_one() {
   {
     MutexLock lock(&mutex_);
     if (waiting_.empty()) return false;
+    const bool returns = waiting_.front().kind == JobKind::kReturn;  // rows are read one by one until it is there
     for (Job& job : waiting_) {
-      if (job.kind == JobKind::kEviction) jobs.push_back(std::move(job));
+      if (!returns && job.kind == JobKind::kEviction) jobs.push_back(std::move(job));
     }
     if (jobs.empty()) {
       jobs.push_back(std::move(waiting_.front()));

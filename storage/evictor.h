@@ -70,7 +70,7 @@ class Evictor {
   // It has been emptied, wherever it was.
   void end_return(const TablePartition* partition, uint64_t chunk) ABSL_LOCKS_EXCLUDED(mutex_);
   bool has_waiting() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // All that is to go, or else one of the others. False: nothing waits.
+  // One that comes back as it loses rows, or all that is to go, or else one of the others. False: nothing waits.
   bool write_one();
   bool finish_one(std::span<TablePartition* const> partitions);
 

@@ -68,11 +68,15 @@ bool select_any(VectorReader* vectors, Conditions term, Selection* selection) {
 // Bits of words to bytes of 0 and 1.
 void write_live_bytes(const Selection& selection, uint32_t first_word, uint32_t words, char* live) {
   constexpr uint64_t kBitOfByte = 0x8040201008040201, kLowBits = 0x0101010101010101;
-  for (uint32_t word = first_word; word < first_word + words; ++word) {
-    for (uint32_t byte = 0; byte < 8; ++byte, live += 8) {
+  for (uint32_t word = first_word; word < first_word + words; ++word, live += 64) {
+    if (selection[word] == 0 || selection[word] == ~uint64_t{0}) {
+      std::memset(live, selection[word] == 0 ? 0 : 1, 64);
+      continue;
+    }
+    for (uint32_t byte = 0; byte < 8; ++byte) {
       const uint64_t bits = (((selection[word] >> (byte * 8)) & 0xff) * kLowBits) & kBitOfByte;
       const uint64_t bytes = ((bits + 0x7f * kLowBits) >> 7) & kLowBits;
-      std::memcpy(live, &bytes, sizeof(bytes));
+      std::memcpy(live + byte * 8, &bytes, sizeof(bytes));
     }
   }
 }

@@ -1,6 +1,11 @@
 #include "frozen_gather.h"
 
 #include <algorithm>
+#include <bit>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/check.h"
 #include "bit_packing.h"
@@ -12,40 +17,55 @@ namespace {
 
 using PositionSpan = std::span<const uint32_t>;
 
-constexpr uint32_t kSearchedAhead = 8;  // runs that are passed one by one before they are searched by halves
-
 // The runs of positions that come in order.
 class RunFinder {
  public:
-  RunFinder(const uint16_t* ends, uint32_t runs) : ends_(ends), runs_(runs) {}
+  RunFinder(const uint16_t* ends, uint32_t runs, uint32_t first) : ends_(ends), runs_(runs), run_(first) {}
   uint32_t find(uint32_t position) {
-    for (uint32_t i = 0; i < kSearchedAhead; ++i, ++run_) {
-      if (ends_[run_] > position) return run_;
+    if (ends_[run_] > position) return run_;
+    // how many of the next ones end before it, without a branch that could be predicted wrongly
+    if (run_ + kAtOnce > runs_ || ends_[run_ + kAtOnce - 1] <= position) {
+      return run_ = static_cast<uint32_t>(std::upper_bound(ends_ + run_, ends_ + runs_, position) - ends_);
     }
-    run_ = static_cast<uint32_t>(std::upper_bound(ends_ + run_, ends_ + runs_, position) - ends_);
-    return run_;
+    return run_ += count_ended(position);
   }
 
  private:
+  static constexpr uint32_t kAtOnce = 16;
+
+  // Of the next kAtOnce.
+  uint32_t count_ended(uint32_t position) const {
+    const uint16_t* const ends = ends_ + run_;
+#ifdef __SSE2__
+    const __m128i all = _mm_set1_epi16(static_cast<int16_t>(position));  // positions fit
+    const __m128i low = _mm_cmpgt_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(ends)), all);
+    const __m128i high = _mm_cmpgt_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(ends + 8)), all);
+    return static_cast<uint32_t>(
+        std::countr_zero(static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)))));
+#else
+    return static_cast<uint32_t>(std::upper_bound(ends, ends + kAtOnce, position) - ends);
+#endif
+  }
   const uint16_t* const ends_;
   const uint32_t runs_;
-  uint32_t run_ = 0;
+  uint32_t run_;
 };
 
-// take(i, entry) for each of the positions.
-template <typename Take>
-void for_each_entry(const FrozenHeader& head, PositionSpan positions, Take take) {
+// take(i, entry) for each of the positions, a PositionSpan or a PositionRange.
+template <typename Positions, typename Take>
+void for_each_entry(const FrozenHeader& head, Positions positions, Take take) {
   if (head.has_runs == 0) {
     for (size_t i = 0; i < positions.size(); ++i) take(i, positions[i]);
     return;
   }
   const char* image = reinterpret_cast<const char*>(&head);
-  RunFinder runs(reinterpret_cast<const uint16_t*>(image + head.run_ends_at), head.entries);
+  RunFinder runs(reinterpret_cast<const uint16_t*>(image + head.run_ends_at), head.entries,
+                 find_entry(head, positions[0]));
   for (size_t i = 0; i < positions.size(); ++i) take(i, runs.find(positions[i]));
 }
 
-template <typename T>
-void gather_numbers(const FrozenHeader& head, PositionSpan positions, char* cells, uint32_t first, uint32_t stride) {
+template <typename T, typename Positions>
+void gather_numbers(const FrozenHeader& head, Positions positions, char* cells, uint32_t first, uint32_t stride) {
   const char* image = reinterpret_cast<const char*>(&head);
   const char* codes = image + head.codes_at;
   const char* values = image + head.values_at;
@@ -76,11 +96,32 @@ void gather_numbers(const FrozenHeader& head, PositionSpan positions, char* cell
   }
 }
 
+template <typename Positions>
+void gather_cells(const FrozenVector& vector, Positions positions, char* cells, uint32_t first, uint32_t stride) {
+  const FrozenHeader& head = vector.header();
+  switch (head.kind) {
+    case CellKind::kBool:
+      return gather_numbers<uint8_t>(head, positions, cells, first, stride);
+    case CellKind::kInt16:
+      return gather_numbers<int16_t>(head, positions, cells, first, stride);
+    case CellKind::kInt32:
+      return gather_numbers<int32_t>(head, positions, cells, first, stride);
+    case CellKind::kInt64:
+    case CellKind::kFloat64:
+      return gather_numbers<int64_t>(head, positions, cells, first, stride);
+    case CellKind::kInt128:
+      return gather_numbers<WideCell>(head, positions, cells, first, stride);
+    default:
+      for (size_t i = 0; i < positions.size(); ++i) {
+        vector.decode_one(positions[i], cells + uint64_t{positions[i] - first} * stride);
+      }
+  }
+}
+
 }  // namespace
 
 void gather_column(const FrozenVector& vector, const ColumnAccess& access, PositionSpan positions, uint32_t first,
                    char* window) noexcept {
-  const FrozenHeader& head = vector.header();
   char* cells = window + access.value_offset;
   if (positions.size() == 1) {
     const uint64_t place = positions[0] - first;
@@ -94,23 +135,7 @@ void gather_column(const FrozenVector& vector, const ColumnAccess& access, Posit
       window[access.null_offset + uint64_t{position - first} * access.null_stride] = vector.is_null(position) ? 1 : 0;
     }
   }
-  switch (head.kind) {
-    case CellKind::kBool:
-      return gather_numbers<uint8_t>(head, positions, cells, first, access.value_stride);
-    case CellKind::kInt16:
-      return gather_numbers<int16_t>(head, positions, cells, first, access.value_stride);
-    case CellKind::kInt32:
-      return gather_numbers<int32_t>(head, positions, cells, first, access.value_stride);
-    case CellKind::kInt64:
-    case CellKind::kFloat64:
-      return gather_numbers<int64_t>(head, positions, cells, first, access.value_stride);
-    case CellKind::kInt128:
-      return gather_numbers<WideCell>(head, positions, cells, first, access.value_stride);
-    default:
-      for (const uint32_t position : positions) {
-        vector.decode(position, 1, cells + uint64_t{position - first} * access.value_stride);
-      }
-  }
+  gather_cells(vector, positions, cells, first, access.value_stride);
 }
 
 namespace {
@@ -163,6 +188,24 @@ void gather_tuple(const FrozenChunk& chunk, std::span<const ColumnPlan> plans, s
         decode_entry(vector.header(), entries[i], cell);
       }
     }
+  }
+}
+
+void gather_tuples(const FrozenChunk& chunk, std::span<const ColumnPlan> plans, std::span<const uint32_t> columns,
+                   PositionRange positions, char* window, uint32_t place) noexcept {
+  CHECK(positions.count > 0 && positions.count <= chunk.header().count - positions.first);
+  for (const uint32_t column : columns) {
+    const FrozenHeader& head = chunk.header_of(column);
+    prefetch_entry(head, find_entry(head, positions.first));
+  }
+  for (const uint32_t column : columns) {
+    const FrozenVector vector = chunk.column(column);
+    const ColumnAccess& access = plans[column].access;
+    char* null_byte = window + access.null_offset + uint64_t{place} * access.null_stride;
+    for (size_t i = 0; access.null_offset != 0 && i < positions.size(); ++i, null_byte += access.null_stride) {
+      *null_byte = vector.is_null(positions[i]) ? 1 : 0;
+    }
+    gather_cells(vector, positions, cell_of(access, window, place), positions.first, access.value_stride);
   }
 }
 

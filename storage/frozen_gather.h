@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -18,5 +19,15 @@ void gather_column(const FrozenVector& vector, const ColumnAccess& access, std::
 // but what misses the cache is waited for together.
 void gather_tuple(const FrozenChunk& chunk, std::span<const ColumnPlan> plans, std::span<const uint32_t> columns,
                   uint32_t position, char* window, uint32_t place) noexcept;
+
+struct PositionRange {
+  uint32_t first;
+  uint32_t count;
+  size_t size() const { return count; }
+  uint32_t operator[](size_t i) const { return first + static_cast<uint32_t>(i); }
+};
+// Of positions that are neighbours, to places from `place` on.
+void gather_tuples(const FrozenChunk& chunk, std::span<const ColumnPlan> plans, std::span<const uint32_t> columns,
+                   PositionRange positions, char* window, uint32_t place) noexcept;
 
 }  // namespace scyper::storage

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 #include "frozen_gather.h"
 #include "storage/chunk_cursor.h"
 #include "storage/hot_view_learner.h"
 #include "storage/hot_views.h"
+#include "storage/neighbour_reader.h"
 #include "tuple_place.h"
 
 namespace scyper::storage {
@@ -138,6 +140,25 @@ void ChunkWindow::clear() noexcept {
   if (data_ != nullptr) madvise(data_, bytes_, MADV_DONTNEED);
 }
 
+namespace {
+
+// Positions of a frozen chunk all of whose data is here, their live bytes excepted, to places from `place` on.
+void decode_tuples(const TablePartition* partition, const FrozenSlot& slot, std::span<const uint32_t> columns,
+                   PositionRange positions, char* window, uint32_t place) noexcept {
+  const FrozenStore* store = partition->table->frozen_store();
+  const FrozenChunk chunk(slot.image, &store->dictionaries);
+  if (slot.marks != nullptr) {
+    const uint32_t now = store->tier->now();
+    const uint32_t cost = sampled_cost();
+    for (const uint32_t column : columns) mark_use(slot.marks, now, column, cost);
+  }
+  if (positions.count == 1)
+    return gather_tuple(chunk, partition->plan->columns, columns, positions.first, window, place);
+  gather_tuples(chunk, partition->plan->columns, columns, positions, window, place);
+}
+
+}  // namespace
+
 TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns, char* window,
                       uint32_t place) noexcept {
   const uint32_t offset = offset_of(tid);
@@ -145,15 +166,38 @@ TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const 
   if (slot == nullptr) return {chunk_of(partition, tid), offset};
   if (slot->chunk != nullptr) return {slot->chunk, offset};
   window[partition->plan->live_offset + place] = slot->invalid.contains(offset) ? 0 : 1;
-  if (slot->state == ChunkState::kEmpty) return {window, place};
-  const FrozenStore* store = partition->table->frozen_store();
-  const FrozenChunk chunk(slot->image, &store->dictionaries);
-  if (slot->marks != nullptr) {
-    const uint32_t now = store->tier->now();
-    const uint32_t cost = sampled_cost();
-    for (const uint32_t column : columns) mark_use(slot->marks, now, column, cost);
+  if (slot->state != ChunkState::kEmpty) decode_tuples(partition, *slot, columns, {offset, 1}, window, place);
+  return {window, place};
+}
+
+// How many tuples from a position on are decoded, the one before which was not.
+uint32_t NeighbourReader::expect(uint32_t offset) noexcept {
+  constexpr uint32_t kMore = 4;  // where there are more neighbours than last time
+  if (offset == last_ + 1) return kMore;
+  return std::clamp(std::exchange(opened_, 0), 1u, kAtOnce);
+}
+
+TuplePlace NeighbourReader::open(const TablePartition* partition, Tid tid, std::span<const uint32_t> columns,
+                                 char* window, uint32_t place) noexcept {
+  const FrozenSlot* slot = slot_of(partition, tid);
+  if (slot == nullptr || slot->state != ChunkState::kFrozen) return open_tuple(partition, tid, columns, window, place);
+  const uint32_t offset = offset_of(tid);
+  if (slot->image != image_) {
+    image_ = slot->image;
+    first_ = count_ = 0;
+    last_ = kChunkTuples;
   }
-  gather_tuple(chunk, partition->plan->columns, columns, offset, window, place);
+  if (offset - first_ >= count_) {
+    const uint32_t positions = FrozenChunk(image_, nullptr).header().count;
+    CHECK(offset < positions);
+    count_ = std::min(expect(offset), positions - offset);
+    first_ = offset;
+    decode_tuples(partition, *slot, columns, {first_, count_}, window, place);
+  }
+  opened_ += offset == last_ ? 0 : 1;
+  last_ = offset;
+  place += offset - first_;
+  window[partition->plan->live_offset + place] = slot->invalid.contains(offset) ? 0 : 1;
   return {window, place};
 }
 

@@ -19,6 +19,9 @@ class TextEncoder {
       : source_(source), options_(options), image_(image) {}
 
   void encode(const Positions& positions) {
+    matters_ = positions.matters;
+    // of fixed size: there is no empty one
+    if (source_.access.kind == CellKind::kDecimal) std::fill(matters_.begin(), matters_.end(), 1);
     read(positions);
     number_texts();
     Chooser chooser(options_, source_.count);
@@ -33,6 +36,7 @@ class TextEncoder {
       const std::vector<uint16_t> ends = find_run_ends(numbers_);
       numbers_ = take_runs(numbers_, ends);
       image_->add_run_ends(ends);
+      matters_.assign(numbers_.size(), 1);
     }
     FrozenHeader& head = image_->header();
     head.scheme = choice.scheme;
@@ -138,7 +142,7 @@ class TextEncoder {
     uint64_t bytes = 0, run_bytes = 0, runs = 0;
     for (size_t i = 0; i < numbers_.size(); ++i) {
       const uint64_t size = texts_[i].size();
-      bytes += size;
+      bytes += matters_[i] != 0 ? size : 0;
       if (i > 0 && numbers_[i] == numbers_[i - 1]) continue;
       run_bytes += size;
       ++runs;
@@ -224,6 +228,7 @@ class TextEncoder {
     image_->header().has_shared_text = 1;
   }
 
+  // What does not matter is empty: it would be there again for each of a range without tuples.
   void write_plain() {
     Sorted least = sorted(0), most = least;
     for (uint32_t i = 1; i < distinct_.size(); ++i) {
@@ -235,7 +240,8 @@ class TextEncoder {
     texts.reserve(numbers_.size());
     FrozenHeader& head = image_->header();
     for (uint32_t i = 0; i < numbers_.size(); ++i) {
-      texts.push_back(distinct_[numbers_[i]]);
+      texts.push_back(matters_[i] != 0 ? distinct_[numbers_[i]] : std::string_view());
+      if (matters_[i] == 0) continue;
       if (numbers_[i] == least.number) head.min[0] = i;
       if (numbers_[i] == most.number) head.max[0] = i;
     }
@@ -248,6 +254,7 @@ class TextEncoder {
   std::vector<std::string_view> texts_;
   std::vector<std::string_view> distinct_;
   std::vector<uint32_t> numbers_;
+  std::vector<uint8_t> matters_;  // by entry
 };
 
 }  // namespace

@@ -156,6 +156,23 @@ void FrozenVector::decode_entries(uint32_t first, uint32_t count, T* out) const 
   }
 }
 
+namespace {
+
+// Most runs are short (the lines of an order), and how short cannot be predicted: so many cells are written of each,
+// and those behind it again by the next ones. `left`: cells that there are.
+template <typename T>
+inline void put_run(T value, uint32_t length, uint32_t left, T* out) {
+  constexpr uint32_t kAtOnce = sizeof(T) <= 8 ? 16 : 4;
+  if (left < kAtOnce) {
+    std::fill_n(out, length, value);
+    return;
+  }
+  std::fill_n(out, kAtOnce, value);
+  if (length > kAtOnce) std::fill(out + kAtOnce, out + length, value);
+}
+
+}  // namespace
+
 template <typename T>
 void FrozenVector::decode_numbers(uint32_t first, uint32_t count, T* out) const noexcept {
   const FrozenHeader& head = header();
@@ -168,7 +185,7 @@ void FrozenVector::decode_numbers(uint32_t first, uint32_t count, T* out) const 
     decode_entries(run, block, values);
     for (uint32_t i = 0; i < block && first < end; ++i, ++run) {
       const uint32_t run_end = std::min<uint32_t>(ends[run], end);
-      std::fill(out, out + (run_end - first), values[i]);
+      put_run(values[i], run_end - first, end - first, out);
       out += run_end - first;
       first = run_end;
     }
@@ -198,12 +215,12 @@ inline void write_text(CellKind kind, uint32_t cell_bytes, StringRef text, char*
   if (kind == CellKind::kDecimal) {
     std::memcpy(cell, text.data, text.size);
   } else if (kind == CellKind::kShortString) {
-    if (cell_bytes < kReferenceBytes || text.size == 0) {
+    if (cell_bytes < kReferenceBytes) {
       *cell = static_cast<char>(text.size);
       return copy_few(text.data, text.size, cell + 1);
     }
-    *cell = static_cast<char>(kShortStringInHeap);
-    save_cell(cell + 4, static_cast<uint32_t>(text.size));
+    const uint64_t size_and_form = uint64_t{text.size} << 32 | static_cast<uint8_t>(kShortStringInHeap);
+    save_cell(cell, text.size == 0 ? uint64_t{0} : size_and_form);
     save_cell(cell + 8, text.data);
   } else {
     save_cell(cell, static_cast<uint32_t>(text.size));
@@ -232,12 +249,13 @@ namespace {
 constexpr uint32_t kPreparedTexts = 256;
 
 // The cells of positions [first, first + count), the first of which is of entry `entry`. codes_of(entry, count, codes)
-// gives numbers of values, write(code, cell) a value's cell.
+// gives numbers of values, write(code, cell) a value's cell. `whole_until`: the last cell behind whose beginning there
+// are kReferenceBytes to write to.
 template <typename Codes, typename Write>
 void spread_texts(const FrozenHeader& head, const uint16_t* ends, uint32_t entry, uint32_t first, uint32_t count,
-                  char* cells, Codes codes_of, Write write) {
+                  char* cells, const char* whole_until, Codes codes_of, Write write) {
   const uint32_t stride = head.cell_bytes;
-  const uint32_t written = head.kind == CellKind::kShortString ? std::min(stride, kReferenceBytes) : stride;
+  const bool is_decimal = head.kind == CellKind::kDecimal;
   const uint32_t entries = head.entries;
   const uint32_t end = first + count;
   const bool has_runs = head.has_runs != 0;
@@ -256,7 +274,13 @@ void spread_texts(const FrozenHeader& head, const uint16_t* ends, uint32_t entry
       const uint32_t run_end = std::min<uint32_t>(ends[entry], end);
       const char* cell = out;
       write(codes[i], out);
-      for (out += stride; ++position < run_end; out += stride) std::memcpy(out, cell, written);
+      for (out += stride; ++position < run_end; out += stride) {
+        if (is_decimal || out > whole_until) {
+          std::memcpy(out, cell, stride);
+        } else {
+          std::memcpy(out, cell, kReferenceBytes);
+        }
+      }
     }
   }
 }
@@ -275,8 +299,9 @@ void FrozenVector::decode_texts(uint32_t first, uint32_t count, char* cells) con
   }
   const auto codes_of = [this](uint32_t entry, uint32_t block, uint32_t* codes) { decode_codes(entry, block, codes); };
   // what the loops below need of the header is in their own variables: the compiler takes a cell for a part of it
+  const char* const whole_until = cells + uint64_t{count} * stride - kReferenceBytes;
   const auto spread = [&](auto write) {
-    spread_texts(head, run_ends(), entry_of(first), first, count, cells, codes_of, write);
+    spread_texts(head, run_ends(), entry_of(first), first, count, cells, whole_until, codes_of, write);
   };
   const auto* numbers = reinterpret_cast<const uint32_t*>(at(head.values_at));
   const char* bytes = reinterpret_cast<const char*>(numbers + head.values + 1);
@@ -295,6 +320,17 @@ void FrozenVector::decode_texts(uint32_t first, uint32_t count, char* cells) con
     spread([=](uint32_t code, char* cell) {
       const StringRef own{bytes + numbers[code], numbers[code + 1] - numbers[code]};
       write_text(CellKind::kShortString, kReferenceBytes, own, cell);
+    });
+  } else if (kind == CellKind::kShortString) {
+    // their own bytes and some of what follows, as mostly there is room for both
+    const uint32_t readable = numbers[head.values];
+    spread([=](uint32_t code, char* cell) {
+      const uint32_t begin = numbers[code], size = numbers[code + 1] - begin;
+      if (begin + kReferenceBytes > readable || cell > whole_until) {
+        return write_text(CellKind::kShortString, stride, {bytes + begin, size}, cell);
+      }
+      *cell = static_cast<char>(size);
+      std::memcpy(cell + 1, bytes + begin, kReferenceBytes - 1);
     });
   } else {
     spread([=](uint32_t code, char* cell) {

@@ -3,6 +3,7 @@
 #include "codegen/generator.h"
 #include "plan/scan_condition.h"
 #include "runtime/column_bounds.h"
+#include "storage/neighbour_reader.h"
 
 // Rows of chunks that are not hot (docs/compaction.md), in tables that may have such. The chunk of a hot row is where
 // it always was; the null of another one leads, on the unlikely side, to the runtime.
@@ -19,7 +20,10 @@ ir::Reg Generator::add_opening(RowSource* source, bool is_scan) {
   ChunkOpening opening{table, is_scan, resources_.windows, 0, {}};
   if (!is_scan)
     for (const ChunkOpening& other : all)
-      if (other.table == table && !other.is_scan) opening.window = other.window, opening.place = other.place + 1;
+      if (other.table == table && !other.is_scan) {
+        opening.window = other.window;
+        opening.place = other.place + storage::NeighbourReader::kAtOnce;
+      }
   if (opening.place >= storage::kChunkTuples) {
     unsupported("a program that looks up rows of one table in so many places");
     opening.place = 0;

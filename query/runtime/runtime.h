@@ -49,7 +49,7 @@ struct ChunkOpening {
   const storage::Table* table = nullptr;
   bool is_scan = false;
   uint32_t window = 0;            // number within the program; tuples of one table share one, scans have their own
-  uint32_t place = 0;             // of a tuple in it
+  uint32_t place = 0;             // in it: the first of storage::NeighbourReader::kAtOnce for tuples
   std::vector<uint32_t> columns;  // that the code behind it reads
 };
 

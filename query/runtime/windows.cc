@@ -18,6 +18,7 @@
 #include "storage/frozen_slot.h"
 #include "storage/hot_view_learner.h"
 #include "storage/hot_views.h"
+#include "storage/neighbour_reader.h"
 #include "storage/tiered_chunk.h"
 
 namespace scyper::query {
@@ -122,9 +123,20 @@ storage::ChunkCursor::Piece WindowScan::next(WindowCounts* counts) noexcept {
 // The windows of one thread: routines that a program calls have others than itself. Owner: ExecContext.
 class ChunkWindows {
  public:
-  // nullptr: no address space.
-  char* get(uint32_t depth, uint32_t number, size_t chunk_bytes) noexcept {
-    return place(depth, number).tuples.get(chunk_bytes);
+  // Tuples of one table. nullptr: no address space.
+  char* get(uint32_t depth, uint32_t number, const Program* program, size_t chunk_bytes) noexcept {
+    Place& own = place(depth, number);
+    if (own.program != program) {
+      own.program = program;
+      own.neighbours.clear();
+    }
+    return own.tuples.get(chunk_bytes);
+  }
+  storage::NeighbourReader& neighbours(uint32_t depth, const ChunkOpening& opening) {
+    std::vector<storage::NeighbourReader>& all = place(depth, opening.window).neighbours;
+    const size_t number = opening.place / storage::NeighbourReader::kAtOnce;
+    if (all.size() <= number) all.resize(number + 1);
+    return all[number];
   }
   WindowScan& scan(uint32_t depth, uint32_t number) noexcept {
     std::unique_ptr<WindowScan>& scan = place(depth, number).scan;
@@ -144,14 +156,18 @@ class ChunkWindows {
   void forget_scans() noexcept {
     notes_left_ = ScanSamples::kMax;
     for (std::vector<Place>& own : places_)
-      for (Place& place : own)
+      for (Place& place : own) {
+        place.neighbours.clear();
         if (place.scan != nullptr) place.scan->begin();
+      }
   }
 
  private:
   struct Place {
     storage::ChunkWindow tuples;
-    std::vector<storage::TupleTexts> texts;  // by tuple; of those in the tier
+    const Program* program = nullptr;                  // whose tuples there are
+    std::vector<storage::NeighbourReader> neighbours;  // by opening of the table
+    std::vector<storage::TupleTexts> texts;            // by tuple; of those in the tier
     std::unique_ptr<WindowScan> scan;
   };
   Place& place(uint32_t depth, uint32_t number) noexcept {
@@ -305,13 +321,14 @@ extern "C" {
 
 int32_t rt_open_tuple(ExecContext* c, TablePartition* partition, int64_t tid, int64_t number) noexcept {
   const ChunkOpening& opening = c->program->opening(number);
-  char* window = windows_of(c).get(c->depth, opening.window, partition->table->layout().chunk_bytes);
+  char* window = windows_of(c).get(c->depth, opening.window, c->program, partition->table->layout().chunk_bytes);
   if (window == nullptr) return fail_memory(c);
   const Tid present = present_tid(c, partition, static_cast<Tid>(tid));
   storage::note_read(partition, present);
   if (storage::is_tiered(partition, present)) [[unlikely]]
     return open_tiered(c, partition, present, opening, window);
-  const storage::TuplePlace place = storage::open_tuple(partition, present, opening.columns, window, opening.place);
+  storage::NeighbourReader& neighbours = c->windows->neighbours(c->depth, opening);
+  const storage::TuplePlace place = neighbours.open(partition, present, opening.columns, window, opening.place);
   c->value[0] = reinterpret_cast<int64_t>(place.chunk);
   c->value[1] = place.offset;
   c->value[2] = static_cast<int64_t>(present);

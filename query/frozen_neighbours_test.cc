@@ -1,0 +1,87 @@
+// Rows of frozen chunks that an index leads to one after the other are decoded together (docs/compaction.md), while
+// routines take turns at the same depth, and what is read next is changed meanwhile.
+#include <gtest/gtest.h>
+
+#include "query/database.h"
+#include "testing/session.h"
+
+namespace scyper::query {
+namespace {
+
+constexpr char kSchema[] = R"(
+CREATE TABLE line (o integer, n integer, v integer NOT NULL, label varchar(20), w bigint, PRIMARY KEY (o, n));
+CREATE TABLE wide (k integer PRIMARY KEY, a text, b numeric(12,2), c char(40), d bigint);
+CREATE FUNCTION line_of(g integer) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE s text;
+BEGIN SELECT label || v INTO s FROM line WHERE o = g / 10 AND n = g % 10; RETURN s; END $$;
+CREATE FUNCTION value_of(g integer) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE s text;
+BEGIN SELECT w * 2 INTO s FROM line WHERE o = g / 10 AND n = g % 10; RETURN s; END $$;
+CREATE FUNCTION wide_of(g integer) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE s text; t text;
+BEGIN
+  SELECT a || c || d INTO s FROM wide WHERE k = g;
+  SELECT a || b INTO t FROM wide WHERE k = g + 1;
+  RETURN s || coalesce(t, '-');
+END $$;
+CREATE PROCEDURE change(first integer) LANGUAGE plpgsql AS $$
+DECLARE r record; w integer; seen text := '';
+BEGIN
+  FOR r IN SELECT n, v, label FROM line WHERE o = first LOOP
+    seen := seen || r.label;
+    DELETE FROM line WHERE o = first + 1 AND n = r.n AND n % 3 = 0;
+    UPDATE line SET v = v + r.v, label = left(seen, 20) WHERE o = first + 1 AND n = r.n + 2;
+    FOR k IN 0 .. 9 LOOP
+      SELECT v INTO w FROM line WHERE o = first + 1 AND n = k;
+      seen := seen || coalesce(w::text, '-');
+    END LOOP;
+    BEGIN
+      DELETE FROM line WHERE o = first AND n > r.n;
+      RAISE division_by_zero;
+    EXCEPTION WHEN division_by_zero THEN NULL;
+    END;
+  END LOOP;
+  UPDATE line SET label = left(md5(seen), 20) WHERE o = first;
+END $$;
+INSERT INTO line SELECT g / 10, g % 10, g * 7 % 1000, 'line ' || g, g * 10000000000 FROM generate_series(0, 1999) g;
+INSERT INTO wide SELECT g, repeat('a', g % 9) || g, g / 4.0, 'c' || g % 30, g * 100000000000 FROM generate_series(0, 1999) g;
+)";
+
+constexpr const char* kStatements[] = {
+    "SELECT count(*) FROM line",
+    "SELECT string_agg(line_of(g) || value_of(g) || wide_of(g), ',' ORDER BY g) FROM generate_series(0, 1998) g",
+    "SELECT w.k, sum(v), max(label), min(w.c) FROM wide w JOIN line ON o = w.k WHERE w.k < 40 GROUP BY w.k ORDER BY 1",
+    "CALL change(3)",
+    "SELECT * FROM line ORDER BY o, n",
+    "CALL change(4)",
+    "CALL change(60)",
+    "SELECT md5(string_agg(coalesce(line_of(g), '') || wide_of(g), ',' ORDER BY g)) FROM generate_series(0, 1998) g",
+    "DELETE FROM line WHERE o BETWEEN 10 AND 30 AND v % 2 = 0 RETURNING *",
+    "UPDATE line SET v = v + 1 WHERE o BETWEEN 20 AND 40 AND n > 4 RETURNING o, n, v, label",
+    "SELECT o, n, v, label FROM line WHERE o BETWEEN 5 AND 45 ORDER BY o, n",
+};
+
+TEST(FrozenNeighboursTest, AreWhatTheyAreAlone) {
+  for (const ExecutionMode mode : {ExecutionMode::kInterpreted, ExecutionMode::kQuick}) {
+    for (const storage::Layout layout : {storage::Layout::kColumn, storage::Layout::kRow}) {
+      DatabaseOptions options;
+      options.execution = mode;
+      options.layout = layout;
+      Session plain(options);
+      options.frozen_bytes = size_t{1} << 30;
+      Session frozen(options);
+      ASSERT_TRUE(plain.script(kSchema).ok());
+      ASSERT_TRUE(frozen.script(kSchema).ok());
+      frozen.set_freezing(1);
+      for (const char* statement : kStatements) {
+        const std::string expected = plain.text(statement);
+        ASSERT_EQ(expected.find("ERROR"), std::string::npos) << expected;
+        ASSERT_EQ(frozen.text(statement), expected) << statement;
+      }
+      EXPECT_GT(frozen.frozen_chunks(), 2u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace scyper::query

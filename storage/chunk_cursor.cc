@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "base/check.h"
 #include "condition_terms.h"
 #include "frozen_gather.h"
 #include "row_plan.h"
+#include "storage/hot_view_learner.h"
+#include "storage/hot_views.h"
 
 namespace scyper::storage {
 namespace {
@@ -173,14 +176,9 @@ std::optional<__int128> aggregate_column(const FrozenVector& vector, ChunkAggreg
   return bound.null != 0 ? std::nullopt : std::optional(bound.int128());
 }
 
-}  // namespace
-
-bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
-                     std::span<const ColumnCondition> conditions, std::span<const ChunkAggregate> wanted,
-                     __int128* results) noexcept {
-  const FrozenChunk chunk(slot.image, &partition->table->frozen_store()->dictionaries);
-  const uint32_t live = chunk.header().live;
-  if (slot.invalid.positions() != chunk.header().count - live) return false;
+// Whether all conditions hold for all tuples, by what the vectors know, and none has gone.
+bool holds_for_whole_chunk(const FrozenChunk& chunk, const FrozenSlot& slot, Conditions conditions) {
+  if (slot.invalid.positions() != chunk.header().count - chunk.header().live) return false;
   while (!conditions.empty()) {
     const Conditions term = take_term(&conditions);
     if (std::none_of(term.begin(), term.end(), [&](const ColumnCondition& condition) {
@@ -189,11 +187,135 @@ bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
       return false;
     }
   }
+  return true;
+}
+
+// Whether what select() says is what SQL says: of doubles it is not, which have two zeros; texts are left to the rows.
+bool is_exact(const FrozenChunk& chunk, const ColumnCondition& condition) {
+  using Kind = FrozenPredicate::Kind;
+  if (condition.predicate.kind == Kind::kIsNull || condition.predicate.kind == Kind::kIsNotNull) return true;
+  const CellKind kind = chunk.header_of(condition.column).kind;
+  return !holds_bytes(chunk.header_of(condition.column).type) && kind != CellKind::kDecimal &&
+         kind != CellKind::kFloat64;
+}
+
+// The tuples for which the conditions hold. False: that cannot be told.
+bool select_exactly(const FrozenChunk& chunk, const InvalidRanges& invalid, Conditions conditions,
+                    Selection* selection) {
+  set_selection(selection->data(), 0, chunk.header().count);
+  while (!conditions.empty()) {
+    const Conditions term = take_term(&conditions);
+    if (std::all_of(term.begin(), term.end(), [&](const ColumnCondition& condition) {
+          return chunk.column(condition.column).can_skip(condition.predicate);
+        })) {
+      return false;  // a scan passes over it, and counts that
+    }
+    Selection any{};
+    for (const ColumnCondition& condition : term) {
+      Selection one{};
+      if (!chunk.column(condition.column).select(condition.predicate, one.data())) return false;
+      for (size_t i = 0; i < any.size(); ++i) any[i] |= one[i];
+    }
+    for (size_t i = 0; i < any.size(); ++i) (*selection)[i] &= any[i];
+  }
+  for (const InvalidRanges::Range& range : invalid.ranges()) {
+    clear_selection(selection->data(), range.begin, range.end);
+  }
+  return true;
+}
+
+// take(cell) for each selected position.
+template <typename Cell, typename Take>
+void visit_selected(const FrozenVector& vector, const Selection& selection, Take take) {
+  constexpr uint32_t kBlock = kPieceWords * 64;
+  Cell cells[kBlock];
+  for (uint32_t begin = 0; begin < vector.count(); begin += kBlock) {
+    if (is_empty(selection, begin / 64, kPieceWords)) continue;
+    vector.decode(begin, std::min(kBlock, vector.count() - begin), reinterpret_cast<char*>(cells));
+    for (uint32_t word = 0; word < kPieceWords; ++word) {
+      const Cell* const first = cells + word * 64;
+      uint64_t bits = selection[begin / 64 + word];
+      if (bits == ~uint64_t{0}) {
+        for (uint32_t i = 0; i < 64; ++i) take(first[i]);
+        continue;
+      }
+      for (; bits != 0; bits &= bits - 1) take(first[std::countr_zero(bits)]);
+    }
+  }
+}
+
+bool can_aggregate(const FrozenChunk& chunk, const ChunkAggregate& wanted) {
+  if (wanted.kind == ChunkAggregate::Kind::kRows || wanted.kind == ChunkAggregate::Kind::kValues) return true;
+  const CellKind kind = chunk.header_of(wanted.column).kind;
+  return kind == CellKind::kInt16 || kind == CellKind::kInt32 || kind == CellKind::kInt64;
+}
+
+// Of at least one value; Sum: of all that a chunk can have.
+template <typename Cell, typename Sum>
+__int128 aggregate_selected(const FrozenVector& vector, ChunkAggregate::Kind kind, const Selection& selection) {
+  if (kind == ChunkAggregate::Kind::kSum) {
+    Sum sum = 0;
+    visit_selected<Cell>(vector, selection, [&](Cell cell) { sum += cell; });
+    return sum;
+  }
+  const bool is_min = kind == ChunkAggregate::Kind::kMin;
+  Cell best = is_min ? std::numeric_limits<Cell>::max() : std::numeric_limits<Cell>::min();
+  visit_selected<Cell>(vector, selection,
+                       [&](Cell cell) { best = is_min ? std::min(best, cell) : std::max(best, cell); });
+  return best;
+}
+
+// Where can_aggregate().
+std::optional<__int128> aggregate_selected(const FrozenVector& vector, ChunkAggregate::Kind kind, Selection selection) {
+  if (vector.header().null_count != 0) {
+    Selection values{};
+    if (!vector.select(FrozenPredicate::is_null(false), values.data())) return std::nullopt;
+    for (size_t i = 0; i < selection.size(); ++i) selection[i] &= values[i];
+  }
+  const uint32_t values = count_selected(selection, 0, static_cast<uint32_t>(selection.size()));
+  if (values == 0 || kind == ChunkAggregate::Kind::kValues) return values;
+  switch (vector.header().kind) {
+    case CellKind::kInt16:
+      return aggregate_selected<int16_t, int64_t>(vector, kind, selection);
+    case CellKind::kInt32:
+      return aggregate_selected<int32_t, int64_t>(vector, kind, selection);
+    case CellKind::kInt64:
+      return aggregate_selected<int64_t, __int128>(vector, kind, selection);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
+                     std::span<const ColumnCondition> conditions, std::span<const ChunkAggregate> wanted,
+                     __int128* results) noexcept {
+  const FrozenStore& store = *partition->table->frozen_store();
+  const FrozenChunk chunk(slot.image, &store.dictionaries);
+  const bool is_whole = holds_for_whole_chunk(chunk, slot, conditions);
+  Selection selection{};
+  if (!is_whole) {
+    // scans bring what is in a tier, tell what they ask, and pass over what views leave out
+    const auto is_wanted_told = [&](const ChunkAggregate& aggregate) { return can_aggregate(chunk, aggregate); };
+    const auto is_condition_told = [&](const ColumnCondition& condition) { return is_exact(chunk, condition); };
+    if (store.tier != nullptr || store.learner != nullptr ||
+        find_pruning_view(slot, partition->table->schema(), conditions) != nullptr ||
+        !std::all_of(wanted.begin(), wanted.end(), is_wanted_told) ||
+        !std::all_of(conditions.begin(), conditions.end(), is_condition_told)) {
+      return false;
+    }
+    if (!select_exactly(chunk, slot.invalid, conditions, &selection)) return false;
+  }
+  const uint32_t live =
+      is_whole ? chunk.header().live : count_selected(selection, 0, static_cast<uint32_t>(selection.size()));
   for (const ChunkAggregate& aggregate : wanted) {
     std::optional<__int128> result = live;
-    if (aggregate.kind != ChunkAggregate::Kind::kRows) {
+    if (aggregate.kind != ChunkAggregate::Kind::kRows && is_whole) {
       const FrozenVector vector = chunk.head(aggregate.column);
       result = aggregate_column(vector, aggregate.kind, live - vector.header().null_count);
+    } else if (aggregate.kind != ChunkAggregate::Kind::kRows) {
+      result = aggregate_selected(chunk.column(aggregate.column), aggregate.kind, selection);
     }
     if (!result.has_value()) return false;
     *results++ = *result;

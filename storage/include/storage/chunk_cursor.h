@@ -40,9 +40,10 @@ struct ChunkAggregate {
   Kind kind = Kind::kRows;
   uint32_t column = 0;
 };
-// The aggregates of a frozen chunk's tuples (VLDB 2012, section 6), if by what its vectors know all conditions hold for
-// all of them, and none has been taken out since it was frozen. results: as wanted; kMin and kMax are 0 where there is
-// no value. False: that cannot be told.
+// The aggregates of a frozen chunk's tuples for which all conditions hold: of all by what its vectors know (VLDB 2012,
+// section 6), if none has been taken out since it was frozen; else of those that codes select, if these decide, of
+// integers, without a tier. results: as wanted; kMin and kMax are 0 where there is no value. False: that cannot be
+// told.
 bool aggregate_chunk(const TablePartition* partition, const FrozenSlot& slot,
                      std::span<const ColumnCondition> conditions, std::span<const ChunkAggregate> wanted,
                      __int128* results) noexcept;

@@ -1,8 +1,16 @@
 // Rows of frozen chunks that an index leads to one after the other are decoded together (docs/compaction.md), while
 // routines take turns at the same depth, and what is read next is changed meanwhile.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "query/database.h"
+#include "storage/frozen_slot.h"
+#include "storage/frozen_tier.h"
 #include "testing/session.h"
 
 namespace scyper::query {
@@ -81,6 +89,55 @@ TEST(FrozenNeighboursTest, AreWhatTheyAreAlone) {
       EXPECT_GT(frozen.frozen_chunks(), 2u);
     }
   }
+}
+
+// Rows of chunks in files and of such in memory take turns in one place.
+TEST(FrozenNeighboursTest, SomeChunksAreInFiles) {
+  constexpr char kRows[] = R"(
+CREATE TABLE item (k integer PRIMARY KEY, v bigint NOT NULL, label text NOT NULL);
+INSERT INTO item SELECT g, g * 7919 % 1000003, md5(g::text) FROM generate_series(0, 65000) g;
+CREATE FUNCTION turns(a integer, b integer) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE s text := ''; r record; ks integer[] := ARRAY[a, b, a, a + 1, b, a + 1];
+BEGIN
+  FOR i IN 1 .. 6 LOOP
+    FOR r IN SELECT v, label FROM item WHERE k = ks[i] LOOP s := s || r.v || r.label; END LOOP;
+  END LOOP;
+  RETURN s;
+END $$)";
+  std::string name = testing::TempDir() + "neighbours_XXXXXX";
+  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  {
+    DatabaseOptions options;
+    options.execution = ExecutionMode::kInterpreted;
+    Session plain(options);
+    options.frozen_bytes = size_t{1} << 30;
+    options.tier.directory = name;
+    options.tier.cache_bytes = 64 * storage::FrozenTier::kPageBytes;
+    options.tier.memory_bytes = size_t{3} << 19;
+    Session frozen(options);
+    if (frozen.database().tier() == nullptr) GTEST_SKIP() << "no io_uring";
+    for (Session* session : {&plain, &frozen}) {
+      const Status status = session->script(kRows);
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    frozen.set_freezing(1);
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(frozen.text("SELECT count(*) FROM item"), "65001");
+    const storage::TablePartition* partition = frozen.database().catalog()->find_table("item")->partition(0);
+    std::set<bool> in_files;
+    for (uint32_t chunk = 0; chunk < partition->chunk_count; ++chunk) {
+      const storage::FrozenSlot* slot = storage::slot_of(partition, storage::Tid{chunk} << storage::kChunkShift);
+      ASSERT_TRUE(slot != nullptr && slot->state == storage::ChunkState::kFrozen) << chunk;
+      in_files.insert(slot->tiered != nullptr);
+    }
+    EXPECT_EQ(in_files.size(), 2u);
+    for (const int a : {5, 20'000, 40'000, 60'000}) {
+      for (const int b : {9, 20'009, 40'009, 60'009}) {
+        const std::string asked = absl::StrCat("SELECT turns(", a, ", ", b, ")");
+        EXPECT_EQ(frozen.text(asked), plain.text(asked)) << asked;
+      }
+    }
+  }
+  std::filesystem::remove_all(name);
 }
 
 }  // namespace

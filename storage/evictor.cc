@@ -49,6 +49,13 @@ size_t rank_class(uint64_t rank) {
   return rank / kClass * kRankClasses / 4 + number;
 }
 
+size_t aged_class(size_t rank_class, uint32_t windows) {
+  constexpr size_t kClasses = kRankClasses / 4, kLastUsed = 61;
+  const size_t number = rank_class % kClasses;
+  if (number == 0 || number > kLastUsed) return rank_class;
+  return rank_class - number + std::min(number + windows, kLastUsed);
+}
+
 EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, uint32_t column, uint32_t bytes,
                                uint32_t now) {
   const FrozenSlot& slot = partition->frozen[chunk];
@@ -130,13 +137,18 @@ bool Evictor::claim(std::span<TablePartition* const> partitions) {
   const uint64_t excess = tier_->excess_bytes();
   const bool is_first = !partitions.empty() && begin_window(partitions[0], &Known::ranked_at);
   if (excess == 0 && !is_first) return claim_without_excess(partitions);
+  if (!is_first && has_looked_in_vain(partitions[0])) return claim_promotion(partitions);
   std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
   if (!partitions.empty()) note_ranks(partitions[0], candidates);
   if (excess == 0) return claim_without_excess(partitions);
   if (candidates.empty()) return false;
   const uint64_t wanted =
       std::min(kEvictionBytesMax, share_of(candidates, excess + tier_->memory_budget_bytes() / kRoomShare));
-  if (wanted == 0) return claim_promotion(partitions);  // others' go first
+  if (wanted == 0) {  // others' go first
+    MutexLock lock(&mutex_);
+    known(partitions[0]).resident_in_vain = tier_->resident_bytes();
+  }
+  if (wanted == 0) return claim_promotion(partitions);
   const uint32_t now = tier_->now();
   std::sort(candidates.begin(), candidates.end(), [&](const EvictionCandidate& a, const EvictionCandidate& b) {
     return std::tuple(eviction_rank(b, now), a.partition, a.chunk, a.column) <
@@ -146,6 +158,12 @@ bool Evictor::claim(std::span<TablePartition* const> partitions) {
   for (uint64_t bytes = 0; count < candidates.size() && bytes < wanted; ++count) bytes += candidates[count].bytes;
   start_eviction(std::span(candidates).first(count));
   return true;
+}
+
+// Others have not evicted anything since.
+bool Evictor::has_looked_in_vain(const TablePartition* first) {
+  MutexLock lock(&mutex_);
+  return known(first).resident_in_vain == tier_->resident_bytes();
 }
 
 bool Evictor::claim_without_excess(std::span<TablePartition* const> partitions) {
@@ -162,7 +180,7 @@ void Evictor::note_ranks(const TablePartition* first, std::span<const EvictionCa
   look.ranked_at = now;
 }
 
-// As the owners saw theirs last.
+// As the owners saw theirs last, what is used as if it had not been since.
 std::vector<uint64_t> Evictor::ranks_of_all() const {
   const uint32_t now = tier_->now();
   std::vector<uint64_t> sum(kRankClasses);
@@ -170,7 +188,7 @@ std::vector<uint64_t> Evictor::ranks_of_all() const {
   for (const auto& [partition, look] : known_) {
     const bool is_old = look.ranked_bytes.empty() || now - look.ranked_at > kRanksStay;
     if (is_old || (look.gate != nullptr && look.gate->is_closed())) continue;
-    for (size_t i = 0; i < kRankClasses; ++i) sum[i] += look.ranked_bytes[i];
+    for (size_t i = 0; i < kRankClasses; ++i) sum[aged_class(i, now - look.ranked_at)] += look.ranked_bytes[i];
   }
   return sum;
 }
@@ -221,6 +239,7 @@ bool Evictor::begin_window(const TablePartition* first, uint32_t Known::* at) {
   MutexLock lock(&mutex_);
   if (std::exchange(known(first).*at, now) == now) return false;
   std::erase_if(known_, [](const auto& one) { return one.second.gate != nullptr && one.second.gate->is_closed(); });
+  forget_returns_of_closed();
   return true;
 }
 

@@ -34,6 +34,8 @@ uint64_t eviction_rank(const EvictionCandidate& candidate, uint32_t now);
 // Ranks that are alike: within a factor of two.
 constexpr size_t kRankClasses = 512;
 size_t rank_class(uint64_t rank);
+// What becomes of it in so many windows without use: costs halve with each (VectorMark::cost).
+size_t aged_class(size_t rank_class, uint32_t windows);
 EvictionCandidate candidate_of(const TablePartition* partition, uint64_t chunk, uint32_t column, uint32_t bytes,
                                uint32_t now);
 
@@ -114,7 +116,7 @@ class Evictor {
     std::vector<Piece> pieces;
   };
 
-  // A chunk that comes back to be emptied, until it is.
+  // A chunk that comes back to be emptied, until it is; or that loses rows, until it is there.
   struct Return {
     std::shared_ptr<FreezeGate> gate;
     uint64_t bytes = 0;  // beside the budget
@@ -135,7 +137,8 @@ class Evictor {
     // Bytes in memory of the owner's vectors by rank_class(), as they were in which window.
     std::vector<uint64_t> ranked_bytes;
     uint32_t ranked_at = 0;
-    uint64_t returned = 0;  // chunks before this one have come back since the restart, as far as they are to
+    uint64_t resident_in_vain = 0;  // of all owners, when others' were to go
+    uint64_t returned = 0;          // chunks before this one have come back since the restart, as far as they are to
   };
 
   std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions, uint64_t* resident);
@@ -145,6 +148,7 @@ class Evictor {
   void note_ranks(const TablePartition* first, std::span<const EvictionCandidate> candidates)
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<uint64_t> ranks_of_all() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool has_looked_in_vain(const TablePartition* first) ABSL_LOCKS_EXCLUDED(mutex_);
   uint64_t share_of(std::span<const EvictionCandidate> candidates, uint64_t wanted) const ABSL_LOCKS_EXCLUDED(mutex_);
   static void add_piece(Job* job, const EvictionCandidate& candidate);
   void start(Job job);

@@ -142,16 +142,19 @@ void ChunkWindow::clear() noexcept {
 
 namespace {
 
+// Of one row, whether it is decoded alone or beside another.
+void note_use(const TablePartition* partition, const FrozenSlot& slot, std::span<const uint32_t> columns) noexcept {
+  if (slot.marks == nullptr) return;
+  const uint32_t now = partition->table->frozen_store()->tier->now();
+  const uint32_t cost = sampled_cost();
+  for (const uint32_t column : columns) mark_use(slot.marks, now, column, cost);
+}
+
 // Positions of a frozen chunk all of whose data is here, their live bytes excepted, to places from `place` on.
 void decode_tuples(const TablePartition* partition, const FrozenSlot& slot, std::span<const uint32_t> columns,
                    PositionRange positions, char* window, uint32_t place) noexcept {
   const FrozenStore* store = partition->table->frozen_store();
   const FrozenChunk chunk(slot.image, &store->dictionaries);
-  if (slot.marks != nullptr) {
-    const uint32_t now = store->tier->now();
-    const uint32_t cost = sampled_cost();
-    for (const uint32_t column : columns) mark_use(slot.marks, now, column, cost);
-  }
   if (positions.count == 1)
     return gather_tuple(chunk, partition->plan->columns, columns, positions.first, window, place);
   gather_tuples(chunk, partition->plan->columns, columns, positions, window, place);
@@ -166,7 +169,9 @@ TuplePlace open_tuple(const TablePartition* partition, Tid tid, std::span<const 
   if (slot == nullptr) return {chunk_of(partition, tid), offset};
   if (slot->chunk != nullptr) return {slot->chunk, offset};
   window[partition->plan->live_offset + place] = slot->invalid.contains(offset) ? 0 : 1;
-  if (slot->state != ChunkState::kEmpty) decode_tuples(partition, *slot, columns, {offset, 1}, window, place);
+  if (slot->state == ChunkState::kEmpty) return {window, place};
+  note_use(partition, *slot, columns);
+  decode_tuples(partition, *slot, columns, {offset, 1}, window, place);
   return {window, place};
 }
 
@@ -194,6 +199,7 @@ TuplePlace NeighbourReader::open(const TablePartition* partition, Tid tid, std::
     first_ = offset;
     decode_tuples(partition, *slot, columns, {first_, count_}, window, place);
   }
+  note_use(partition, *slot, columns);
   opened_ += offset == last_ ? 0 : 1;
   last_ = offset;
   place += offset - first_;

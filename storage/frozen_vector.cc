@@ -274,11 +274,14 @@ void spread_texts(const FrozenHeader& head, const uint16_t* ends, uint32_t entry
       const uint32_t run_end = std::min<uint32_t>(ends[entry], end);
       const char* cell = out;
       write(codes[i], out);
+      char value[kReferenceBytes];  // of narrow cells more than one, which the next ones overwrite
+      const bool is_whole = !is_decimal && cell <= whole_until;
+      if (is_whole) std::memcpy(value, cell, kReferenceBytes);
       for (out += stride; ++position < run_end; out += stride) {
-        if (is_decimal || out > whole_until) {
-          std::memcpy(out, cell, stride);
+        if (is_whole && out <= whole_until) {
+          std::memcpy(out, value, kReferenceBytes);
         } else {
-          std::memcpy(out, cell, kReferenceBytes);
+          std::memcpy(out, cell, stride);
         }
       }
     }

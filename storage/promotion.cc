@@ -70,8 +70,12 @@ uint64_t Evictor::bytes_left_in_window() {
 }
 
 bool Evictor::claim_promotion(std::span<TablePartition* const> partitions) {
-  const auto is_busy = [this](const TablePartition* partition) { return is_in_work(partition); };
-  if (std::any_of(partitions.begin(), partitions.end(), is_busy)) return false;  // later in the window
+  {
+    MutexLock lock(&mutex_);
+    for (const TablePartition* partition : partitions) {
+      if (in_work_.contains(partition)) return false;  // later in the window
+    }
+  }
   if (partitions.empty() || !begin_window(partitions[0], &Known::promoted_at)) return false;
   std::vector<EvictionCandidate> used = find_used(partitions);
   if (used.empty()) return false;
@@ -184,7 +188,7 @@ std::vector<EvictionCandidate> Evictor::find_replaced(std::span<TablePartition* 
   return replaced;
 }
 
-// Than as much of other owners, which will go in their place, as the memory is too much then.
+// Than as much of all owners, others' mostly, which will go in their place, as the memory is too much then.
 std::span<const EvictionCandidate> Evictor::find_worth_more(std::span<const EvictionCandidate> used,
                                                             uint64_t bytes_max) const {
   if (!tier_->may_evict()) return {};
@@ -258,7 +262,7 @@ void Evictor::note_returned(const Piece& piece) {
   if (known == returns_.end() || known->second.gate != piece.gate) return;
   Return& one = known->second;
   one.is_on_way = false;
-  if (piece.gate->is_closed()) return;
+  if (piece.gate->is_closed()) return forget_returns_of_closed();
   if (piece.partition->frozen[piece.chunk].tiered == nullptr) {
     if (is_to_be_emptied(piece.partition, piece.chunk)) return;
     tier_->unclaim(one.bytes);  // it may go again

@@ -37,7 +37,7 @@ struct RowSource {
   bool absent = false;  // the row of NULLs of an outer join
 };
 
-// Of a frozen chunk all of whose rows pass, a reader takes aggregates instead of rows.
+// Of a frozen chunk of which all rows pass, or those that codes can tell, a reader takes aggregates instead of rows.
 struct WholeChunks {
   const PlanNode* scan = nullptr;
   std::vector<storage::ChunkAggregate> wanted;

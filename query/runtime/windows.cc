@@ -325,9 +325,11 @@ int32_t rt_open_tuple(ExecContext* c, TablePartition* partition, int64_t tid, in
   if (window == nullptr) return fail_memory(c);
   const Tid present = present_tid(c, partition, static_cast<Tid>(tid));
   storage::note_read(partition, present);
-  if (storage::is_tiered(partition, present)) [[unlikely]]
-    return open_tiered(c, partition, present, opening, window);
   storage::NeighbourReader& neighbours = c->windows->neighbours(c->depth, opening);
+  if (storage::is_tiered(partition, present)) [[unlikely]] {
+    neighbours.forget();  // it writes to its first place
+    return open_tiered(c, partition, present, opening, window);
+  }
   const storage::TuplePlace place = neighbours.open(partition, present, opening.columns, window, opening.place);
   c->value[0] = reinterpret_cast<int64_t>(place.chunk);
   c->value[1] = place.offset;

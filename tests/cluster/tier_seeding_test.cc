@@ -58,7 +58,7 @@ TEST_F(TierSeedingTest, ColdFilesAreUsedInPlace) {
   EXPECT_EQ(said("s1", kStay), 1) << nodes_.log_of("s1");
   nodes_.check({"p", "s1"}, kWarehouses);
   start_secondary("s2", true, tiered("s2"));  // by either: s1 has what the primary sent
-  start_secondary("s3", true);                // has no tier: rows
+  start_secondary("s3", false);               // has no tier: rows; and no archive that others would ask for
   nodes_.wait_until_level("p", {"s1", "s2", "s3"});
   EXPECT_EQ(said("s2", kStay), 1) << nodes_.log_of("s2");
   EXPECT_EQ(said("s3", kStay) + said("s3", kCame), 0) << nodes_.log_of("s3");

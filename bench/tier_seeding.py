@@ -60,8 +60,10 @@ class Node:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def call(self, *arguments):
-        return subprocess.run([self.scyper, *arguments, "--target", f"127.0.0.1:{self.port}"], capture_output=True, text=True,
+        made = subprocess.run([self.scyper, *arguments, "--target", f"127.0.0.1:{self.port}"], capture_output=True, text=True,
                               check=False)
+        if made.returncode != 0:
+            raise SystemExit(made.stdout + made.stderr)
 
     def said(self, pattern):
         with open(self.log, encoding="utf-8") as log:
@@ -138,13 +140,9 @@ def main():
     primary = Node(options, "p", "--replication", "--tier-memory", options.kept)
     try:
         primary.wait_for(READY)
-        made = primary.call("load", "ch", "--warehouses", str(options.warehouses))
-        if made.returncode != 0:
-            raise SystemExit(made.stdout + made.stderr)
+        primary.call("load", "ch", "--warehouses", str(options.warehouses))
         primary.wait_until_quiet()
-        made = primary.call("backup")
-        if made.returncode != 0:
-            raise SystemExit(made.stdout + made.stderr)
+        primary.call("backup")
         measure(options, primary)
     finally:
         primary.end()

@@ -84,7 +84,7 @@ bool Evictor::has_waiting() const {
   return !waiting_.empty() || !damaged_.empty();
 }
 
-// The images in memory of these partitions are added up in *resident.
+// resident: the images in memory of these partitions are added up there; may be null.
 std::vector<EvictionCandidate> Evictor::find_candidates(std::span<TablePartition* const> partitions,
                                                         uint64_t* resident) {
   std::vector<EvictionCandidate> candidates;
@@ -95,7 +95,7 @@ std::vector<EvictionCandidate> Evictor::find_candidates(std::span<TablePartition
       const FrozenSlot& slot = partition->frozen[chunk];
       if (slot.state != ChunkState::kFrozen) continue;
       const FrozenChunk image(slot.image, &store->dictionaries);
-      *resident += image.header().bytes;
+      if (resident != nullptr) *resident += image.header().bytes;
       if (is_to_be_emptied(partition, chunk)) continue;
       for (uint32_t column = 0; column < image.header().columns; ++column) {
         const FrozenHeader& head = image.head(column).header();
@@ -131,25 +131,26 @@ void Evictor::add_piece(Job* job, const EvictionCandidate& candidate) {
 }
 
 bool Evictor::claim(std::span<TablePartition* const> partitions) {
+  if (partitions.empty()) return false;
   if (claim_damaged(partitions)) return true;
   if (!tier_->has_room_for_files() && drop_copies(partitions)) return true;
-  uint64_t resident = 0;
   const uint64_t excess = tier_->excess_bytes();
-  const bool is_first = !partitions.empty() && begin_window(partitions[0], &Known::ranked_at);
+  const bool is_first = begin_window(partitions[0], &Known::ranked_at);
   if (excess == 0 && !is_first) return claim_without_excess(partitions);
   if (!is_first && has_looked_in_vain(partitions[0])) return claim_promotion(partitions);
-  std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
-  if (!partitions.empty()) note_ranks(partitions[0], candidates);
+  std::vector<EvictionCandidate> candidates = find_candidates(partitions);
+  const uint32_t now = tier_->now();
+  std::vector<uint64_t> own(kRankClasses);
+  for (const EvictionCandidate& one : candidates) own[rank_class(eviction_rank(one, now))] += one.bytes;
+  note_ranks(partitions[0], own);
   if (excess == 0) return claim_without_excess(partitions);
   if (candidates.empty()) return false;
   const uint64_t wanted =
-      std::min(kEvictionBytesMax, share_of(candidates, excess + tier_->memory_budget_bytes() / kRoomShare));
+      std::min(kEvictionBytesMax, share_of(own, excess + tier_->memory_budget_bytes() / kRoomShare));
   if (wanted == 0) {  // others' go first
-    MutexLock lock(&mutex_);
-    known(partitions[0]).resident_in_vain = tier_->resident_bytes();
+    note_in_vain(partitions[0]);
+    return claim_promotion(partitions);
   }
-  if (wanted == 0) return claim_promotion(partitions);
-  const uint32_t now = tier_->now();
   std::sort(candidates.begin(), candidates.end(), [&](const EvictionCandidate& a, const EvictionCandidate& b) {
     return std::tuple(eviction_rank(b, now), a.partition, a.chunk, a.column) <
            std::tuple(eviction_rank(a, now), b.partition, b.chunk, b.column);
@@ -158,6 +159,11 @@ bool Evictor::claim(std::span<TablePartition* const> partitions) {
   for (uint64_t bytes = 0; count < candidates.size() && bytes < wanted; ++count) bytes += candidates[count].bytes;
   start_eviction(std::span(candidates).first(count));
   return true;
+}
+
+void Evictor::note_in_vain(const TablePartition* first) {
+  MutexLock lock(&mutex_);
+  known(first).resident_in_vain = tier_->resident_bytes();
 }
 
 // Others have not evicted anything since.
@@ -170,14 +176,11 @@ bool Evictor::claim_without_excess(std::span<TablePartition* const> partitions) 
   return claim_return(partitions) || claim_promotion(partitions) || claim_copies(partitions);
 }
 
-void Evictor::note_ranks(const TablePartition* first, std::span<const EvictionCandidate> candidates) {
-  const uint32_t now = tier_->now();
-  std::vector<uint64_t> bytes(kRankClasses);
-  for (const EvictionCandidate& one : candidates) bytes[rank_class(eviction_rank(one, now))] += one.bytes;
+void Evictor::note_ranks(const TablePartition* first, const std::vector<uint64_t>& bytes) {
   MutexLock lock(&mutex_);
   Known& look = known(first);
-  look.ranked_bytes = std::move(bytes);
-  look.ranked_at = now;
+  look.ranked_bytes = bytes;
+  look.ranked_at = tier_->now();
 }
 
 // As the owners saw theirs last, what is used as if it had not been since.
@@ -193,12 +196,9 @@ std::vector<uint64_t> Evictor::ranks_of_all() const {
   return sum;
 }
 
-// What of `wanted` bytes of all owners these are: of each rank, from the highest one on, as much as they have of it. As
-// much of what no owner has told of as they have of the rest.
-uint64_t Evictor::share_of(std::span<const EvictionCandidate> candidates, uint64_t wanted) const {
-  const uint32_t now = tier_->now();
-  std::vector<uint64_t> own(kRankClasses);
-  for (const EvictionCandidate& one : candidates) own[rank_class(eviction_rank(one, now))] += one.bytes;
+// What of `wanted` bytes of all owners an owner's are: of each rank, from the highest one on, as much as it has of it.
+// As much of what no owner has told of as it has of the rest.
+uint64_t Evictor::share_of(const std::vector<uint64_t>& own, uint64_t wanted) const {
   const std::vector<uint64_t> all = ranks_of_all();
   const auto known = static_cast<double>(std::accumulate(all.begin(), all.end(), uint64_t{0}));
   double left = static_cast<double>(wanted) * known / std::max(known, static_cast<double>(tier_->resident_bytes()));

@@ -141,15 +141,17 @@ class Evictor {
     uint64_t returned = 0;          // chunks before this one have come back since the restart, as far as they are to
   };
 
-  std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions, uint64_t* resident);
+  std::vector<EvictionCandidate> find_candidates(std::span<TablePartition* const> partitions,
+                                                 uint64_t* resident = nullptr);
   void forget_returns_of_closed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool is_losing_rows(const TablePartition* partition, uint64_t chunk) ABSL_LOCKS_EXCLUDED(mutex_);
   void note_returned(const Piece& piece) ABSL_LOCKS_EXCLUDED(mutex_);
-  void note_ranks(const TablePartition* first, std::span<const EvictionCandidate> candidates)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Bytes by rank_class().
+  void note_ranks(const TablePartition* first, const std::vector<uint64_t>& bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<uint64_t> ranks_of_all() const ABSL_LOCKS_EXCLUDED(mutex_);
   bool has_looked_in_vain(const TablePartition* first) ABSL_LOCKS_EXCLUDED(mutex_);
-  uint64_t share_of(std::span<const EvictionCandidate> candidates, uint64_t wanted) const ABSL_LOCKS_EXCLUDED(mutex_);
+  void note_in_vain(const TablePartition* first) ABSL_LOCKS_EXCLUDED(mutex_);
+  uint64_t share_of(const std::vector<uint64_t>& own, uint64_t wanted) const ABSL_LOCKS_EXCLUDED(mutex_);
   static void add_piece(Job* job, const EvictionCandidate& candidate);
   void start(Job job);
   void start_eviction(std::span<const EvictionCandidate> candidates);

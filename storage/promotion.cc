@@ -76,7 +76,7 @@ bool Evictor::claim_promotion(std::span<TablePartition* const> partitions) {
       if (in_work_.contains(partition)) return false;  // later in the window
     }
   }
-  if (partitions.empty() || !begin_window(partitions[0], &Known::promoted_at)) return false;
+  if (!begin_window(partitions[0], &Known::promoted_at)) return false;
   std::vector<EvictionCandidate> used = find_used(partitions);
   if (used.empty()) return false;
   sort_by_rank(&used, tier_->now());
@@ -162,8 +162,7 @@ std::vector<EvictionCandidate> Evictor::find_replaced(std::span<TablePartition* 
                                                       uint64_t bytes_max) {
   std::vector<EvictionCandidate> replaced;
   if (used.empty() || bytes_max == 0 || !tier_->may_evict() || !tier_->keeps_copies()) return replaced;
-  uint64_t resident = 0;
-  std::vector<EvictionCandidate> candidates = find_candidates(partitions, &resident);
+  std::vector<EvictionCandidate> candidates = find_candidates(partitions);
   const uint32_t now = tier_->now();  // no mark is newer
   std::erase_if(candidates, [now](const EvictionCandidate& one) { return has_just_come(one, now); });
   sort_by_rank(&candidates, now);

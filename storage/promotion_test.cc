@@ -484,6 +484,7 @@ TEST_F(OwnersTest, WhatIsUsedLeastOfAllGoesFirst) {
   fixture_->compact(0);
   EXPECT_EQ(resident_vectors(0), 12u);
   EXPECT_EQ(tier_->excess_bytes(), 1u);
+  EXPECT_FALSE(fixture_->compactor.take_step({}, fixture_->store.log.get()));  // of an owner of nothing
   fixture_->compact(1);
   EXPECT_EQ(resident_vectors(0), 12u);
   EXPECT_LT(resident_vectors(1), 12u);

@@ -80,8 +80,6 @@ class Durability {
   StatusOr<replay::ArchiveResult> archive_here(const Runner& runner, const std::function<void(uint64_t)>& on_progress);
   StatusOr<replay::ArchiveResult> archive_to_store(const Runner& runner, const std::string& place,
                                                    const std::function<void(uint64_t)>& on_progress);
-  void begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options);
-  Status set_base(uint64_t lsn);
   void note_archive(const storage::ArchiveManifest& manifest);
 
   const EngineOptions& options_;

@@ -40,25 +40,6 @@ void Durability::attach_state(uint64_t lsn, storage::ArchiveManifest* manifest) 
   manifest->attachments.emplace_back("statements", replay::encode_statements(texts));
 }
 
-// While nothing runs or all are paused: what only the data directory's archives have.
-void Durability::begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options) {
-  options->base = own_archive_->take_base(catalog);
-  storage::FrozenTier* tier = environment_->database->tier();
-  options->has_places = tier != nullptr;
-  if (tier != nullptr) tier->keep_all(lsn);
-}
-
-// The archive that has just been written.
-Status Durability::set_base(uint64_t lsn) {
-  auto base = std::make_shared<storage::ArchiveBase>();
-  base->path = storage::archive_path(replay::archives_directory(options_.log.directory), lsn);
-  SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, base->path));
-  base->manifest.attachments.clear();
-  note_archive(base->manifest);
-  own_archive_->set(std::move(base));
-  return Status();
-}
-
 void Durability::note_archive(const storage::ArchiveManifest& manifest) {
   archive_lsn_.store(manifest.lsn, std::memory_order_relaxed);
   archive_time_us_.store(manifest.time_us, std::memory_order_relaxed);
@@ -80,7 +61,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_in_child(const Runner& runne
   request.at_cut = [this, is_own](const query::ForkPoint& point, storage::ArchiveManifest* manifest,
                                   replay::ArchiveOptions* options) {
     attach_state(point.lsn, manifest);
-    if (is_own) begin_own(*point.catalog, point.lsn, options);
+    if (is_own) own_archive_->begin(*point.catalog, point.lsn, options);
   };
   request.wait_logged = [this](uint64_t lsn, const std::function<Status()>& interruption) {
     return log_->wait_confirmed(lsn, interruption);
@@ -101,7 +82,7 @@ StatusOr<replay::ArchiveResult> Durability::archive_at_rest(const Runner& runner
     storage::ArchiveManifest manifest = manifest_of(lsn, environment_->clock.now_us());
     attach_state(lsn, &manifest);
     options.on_warning = warn;
-    if (is_own) begin_own(*environment_->database->catalog(), lsn, &options);
+    if (is_own) own_archive_->begin(*environment_->database->catalog(), lsn, &options);
     result = replay::write_archive(disk_, archives, *environment_->database->catalog(), std::move(manifest), options);
     if (!result.ok()) static_cast<void>(storage::remove_unfinished(disk_, archives, lsn));
     return result.status();
@@ -140,7 +121,8 @@ StatusOr<replay::ArchiveResult> Durability::archive_here(const Runner& runner,
     own_archive_->write_whole();  // the newest may have been set aside
     return kept.status();
   }
-  SCYPER_RETURN_IF_ERROR(set_base(kept->written.lsn));
+  SCYPER_RETURN_IF_ERROR(own_archive_->finish(storage::archive_path(own, kept->written.lsn)));
+  note_archive(own_archive_->base()->manifest);
   if (kept->oldest_lsn != 0) log_->drop_before(kept->oldest_lsn);
   return kept->written;
 }

@@ -42,6 +42,21 @@ std::shared_ptr<storage::ArchiveBase> OwnArchive::take_base(const query::Catalog
   return base;
 }
 
+void OwnArchive::begin(const query::Catalog& catalog, uint64_t lsn, ArchiveOptions* options) {
+  options->base = take_base(catalog);
+  options->has_places = tier_ != nullptr;
+  if (tier_ != nullptr) tier_->keep_all(lsn);
+}
+
+Status OwnArchive::finish(const std::string& path) {
+  auto base = std::make_shared<storage::ArchiveBase>();
+  base->path = path;
+  SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, path));
+  base->manifest.attachments.clear();
+  set(std::move(base));
+  return Status();
+}
+
 StatusOr<std::string> OwnArchive::freeze(const storage::Table& table, uint32_t partition, uint32_t chunk) {
   const uint32_t id = table.schema().id.value();
   std::shared_ptr<const storage::ArchiveBase> base;

@@ -61,20 +61,8 @@ StatusOr<Archivist::Written> Archivist::write_own(uint64_t term) {
   written.path = storage::archive_path(options_.own, kept->written.lsn);
   written.oldest_own_lsn = kept->oldest_lsn;
   // of before a restart: its chunks have other numbers now, which the base of the start has
-  if (is_found) return written;
-  auto base = std::make_shared<storage::ArchiveBase>();
-  base->path = written.path;
-  SCYPER_ASSIGN_OR_RETURN(base->manifest, storage::read_manifest(disk_, written.path));
-  base->manifest.attachments.clear();
-  own_.set(std::move(base));
+  if (!is_found) SCYPER_RETURN_IF_ERROR(own_.finish(written.path));
   return written;
-}
-
-// At the cut: what only the data directory's archives have.
-void Archivist::begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options) {
-  options->base = own_.take_base(catalog);
-  options->has_places = options_.tier != nullptr;
-  if (options->has_places) options_.tier->keep_all(lsn);
 }
 
 StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives, uint64_t term, bool* is_found) {
@@ -90,7 +78,7 @@ StatusOr<replay::ArchiveResult> Archivist::write_to(const std::string& archives,
   request.at_cut = [&](const query::ForkPoint& point, storage::ArchiveManifest* manifest,
                        replay::ArchiveOptions* options) {
     lsn = point.lsn;
-    if (archives == options_.own) begin_own(*point.catalog, lsn, options);
+    if (archives == options_.own) own_.begin(*point.catalog, lsn, options);
     manifest->attachments.emplace_back("requests", requests_->encode(point.lsn));
   };
   request.wait_logged = wait_logged_;

@@ -64,7 +64,6 @@ class Archivist {
  private:
   // is_found: there was one of this LSN; may be null.
   StatusOr<replay::ArchiveResult> write_to(const std::string& archives, uint64_t term, bool* is_found);
-  void begin_own(const query::Catalog& catalog, uint64_t lsn, replay::ArchiveOptions* options);
   StatusOr<std::string> copy(const std::string& path, const std::string& to);
   Status share(const std::string& path, uint64_t lsn);
   StatusOr<Written> write_own(uint64_t term);

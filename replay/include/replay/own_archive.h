@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "query/catalog.h"
+#include "replay/archive.h"
 #include "storage/archive.h"
 #include "storage/frozen_tier.h"
 
@@ -32,10 +33,14 @@ class OwnArchive {
   void write_whole() ABSL_LOCKS_EXCLUDED(mutex_);
   // What it may rely on; null: nothing.
   std::shared_ptr<const storage::ArchiveBase> base() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // For an archive of the present state: takes the tables' marks. While nobody commits, and before anybody does again.
-  std::shared_ptr<storage::ArchiveBase> take_base(const query::Catalog& catalog) ABSL_LOCKS_EXCLUDED(mutex_);
+  // At the cut of an own archive of the present state, while nobody commits: what it need not write, for which the
+  // tables' marks are taken, and that it names files of the tier, which stay.
+  void begin(const query::Catalog& catalog, uint64_t lsn, ArchiveOptions* options) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The archive at `path` has been written so: set().
+  Status finish(const std::string& path) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  std::shared_ptr<storage::ArchiveBase> take_base(const query::Catalog& catalog) ABSL_LOCKS_EXCLUDED(mutex_);
   StatusOr<std::string> freeze(const storage::Table& table, uint32_t partition, uint32_t chunk)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

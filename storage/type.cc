@@ -6,6 +6,7 @@
 #include "storage/big_numeric.h"
 #include "storage/enum_type.h"
 #include "storage/json_text_type.h"
+#include "storage/name_type.h"
 
 namespace scyper {
 
@@ -83,6 +84,7 @@ std::string type_name(const SqlType& type) {
              quoted(std::string(bare_name(known->name)));
     }
   if (is_json_text(type)) return "json";
+  if (is_name(type)) return "name";
   std::string name = base_name(type.id);
   if (type.id == TypeId::kNumeric && (type.precision > 0 || is_modified_numeric(type))) {
     return name + "(" + std::to_string(numeric_precision(type)) + "," + std::to_string(numeric_scale(type)) + ")";

@@ -11,6 +11,7 @@
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
 #include "runtime/catalog_map.h"
+#include "storage/name_type.h"
 
 // Objects of the catalog as values: casts to regclass and its kin, and functions over objects. What the catalog version
 // knows is a constant of the program.
@@ -223,7 +224,7 @@ StatusOr<BoundPtr> Binder::bind_catalog_cast(const ast::Cast& expr, const Scope*
   if (!kind.has_value() && !is_oid && !is_char && !is_name) return BoundPtr();
   const bool is_array = !expr.type.array_bounds.empty();
   if (is_array && kind.has_value()) return BoundPtr();
-  SqlType type = is_oid ? kInt8 : kText;
+  SqlType type = is_oid ? kInt8 : is_name ? name_type() : kText;
   if (is_array) type = make_array(type);
   const auto* array = ast::node_if<ast::ArrayConstructor>(expr.arg.get());
   if (is_array && array != nullptr && array->elements.empty())

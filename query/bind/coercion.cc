@@ -5,6 +5,7 @@
 #include "bind/make.h"
 #include "parse/type_resolver.h"
 #include "storage/json_text_type.h"
+#include "storage/name_type.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
@@ -134,6 +135,7 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   if (is_string(target.id)) {
     BoundPtr text = make_text_constant(make_string(TypeId::kText, -1), std::move(expr->text), expr->location);
     if (is_json_text(target)) return json_literal(std::move(text));
+    if (is_name(target)) text->text = std::string(clip_name(text->text));
     if (target.length < 0) {
       text->type = target;
       return text;

@@ -82,7 +82,6 @@ std::optional<SqlType> catalog_type(const ast::TypeName& type) {
   if (!is_system || type.percent_type || type.percent_rowtype || !type.array_bounds.empty()) return std::nullopt;
   const std::string& name = type.name.back();
   if (name == "oid") return make_type(TypeId::kInt8);
-  if (name == "name") return make_type(TypeId::kText);
   const auto kind = object_kind_of_name(name);
   return kind.has_value() ? std::optional<SqlType>(number_type(*kind)) : std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include "bind/system_types.h"
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
+#include "storage/name_type.h"
 
 namespace scyper::query {
 
@@ -20,7 +21,9 @@ const SystemType& system_type(TypeId id) {
 int64_t type_oid(const SqlType& type) {
   constexpr int64_t kVoidOid = 2278, kRecordOid = 2249;
   if (type.id == TypeId::kVoid) return kVoidOid;
+  constexpr int64_t kNameOid = 19;
   if (is_json_text(type)) return kJsonOid;
+  if (is_name(type)) return kNameOid;
   if (type.id == TypeId::kRecord) return kRecordOid;
   if (type.id == TypeId::kEnum) return enum_oid(type.length);
   if (type.id == TypeId::kArray && type.element == TypeId::kEnum) return enum_array_oid(type.length);
@@ -33,13 +36,15 @@ std::optional<SqlType> type_of_oid(int64_t oid) {
     if (type.array_oid == oid) return make_array(make_type(type.id));
   }
   constexpr int64_t kNameOid = 19, kCharOid = 18;
-  if (oid == kNameOid || oid == kCharOid) return make_type(TypeId::kText);
+  if (oid == kNameOid) return name_type();
+  if (oid == kCharOid) return make_type(TypeId::kText);
   return std::nullopt;
 }
 
 int16_t type_length(const SqlType& type) {
   constexpr int16_t kVoidBytes = 4;
   if (type.id == TypeId::kVoid) return kVoidBytes;
+  if (is_name(type)) return int16_t{kNameBytesMax + 1};
   return type.id == TypeId::kArray || type.id == TypeId::kRecord ? int16_t{-1} : system_type(type.id).length;
 }
 

@@ -8,6 +8,7 @@
 #include "parse/text.h"
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
+#include "storage/name_type.h"
 
 namespace scyper::query {
 
@@ -38,13 +39,14 @@ constexpr struct {
               {"uuid", TypeId::kUuid},
               {"bytea", TypeId::kBytea},
               {"jsonb", TypeId::kJsonb},
-              {"json", TypeId::kText}};
+              {"json", TypeId::kText},
+              {"name", TypeId::kText}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
 // clang-format off: one name per line else
 constexpr std::string_view kForeignTypes[] = {
     "timetz", "jsonpath", "xml", "money", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit",
-    "oid", "name", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
+    "oid", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
     "path", "polygon", "circle", "tsvector", "tsquery", "int4range", "int8range", "numrange", "tsrange",
     "tstzrange", "daterange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
     "refcursor", "anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anycompatible", "trigger",
@@ -112,6 +114,7 @@ class Resolver {
         break;
     }
     if (!modifiers.empty()) return error("42601", "type modifier is not allowed for type \"" + name + "\"");
+    if (name == "name") return name_type();
     return name == "json" ? json_text_type() : make_type(known->id);
   }
 

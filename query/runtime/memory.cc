@@ -6,6 +6,7 @@
 #include "base/copy.h"
 #include "query/program.h"
 #include "storage/json_text_type.h"
+#include "storage/name_type.h"
 #include "types/big_number.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
@@ -160,6 +161,7 @@ ValueError cast_string(ExecContext* c, std::string_view text, const SqlType& to,
     error = varchar_cast(text, to.length, is_explicit, &result);
   else if (to.length >= 0 && to.id == TypeId::kChar)
     error = char_cast(text, to.length, is_explicit, scratch_arena(c), &result);
+  if (is_name(to)) result = clip_name(text);
   *out = string_datum(result.data(), result.size());
   return error;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "storage/json_text_type.h"
+#include "storage/name_type.h"
 #include "types/array_text.h"
 #include "types/big_number.h"
 #include "types/binary.h"
@@ -118,6 +119,7 @@ Status parse_string(const SqlType& type, std::string_view text, const TextArena&
   ValueError error = ValueError::kNone;
   if (type.id == TypeId::kChar) error = char_cast(text, type.length, false, arena, &value);
   if (type.id == TypeId::kVarchar) error = varchar_cast(text, type.length, false, &value);
+  if (is_name(type)) value = clip_name(text);
   if (is_json_text(type)) {
     Json json;
     SCYPER_RETURN_IF_ERROR(json_parse(text, &json));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "storage/name_type.h"
 #include "storage/type.h"
 
 namespace scyper {
@@ -13,7 +14,9 @@ inline SqlType json_text_type() {
   return type;
 }
 inline bool is_json_text(const SqlType& type) { return type.id == TypeId::kText && type.length == kJsonTextLength; }
-// Without lengths and scales, but json is still json.
-inline SqlType plain_type(const SqlType& type) { return is_json_text(type) ? type : without_modifiers(type); }
+// Without lengths and scales. json stays json and name stays name: their marks stand in the length.
+inline SqlType plain_type(const SqlType& type) {
+  return is_json_text(type) || is_name(type) ? type : without_modifiers(type);
+}
 
 }  // namespace scyper

@@ -16,7 +16,7 @@ int integer_width(TypeId id) { return id == TypeId::kInt2 ? 2 : id == TypeId::kI
 
 bool same_string(const SqlType& from, const SqlType& to) {
   if (is_json_text(to)) return is_json_text(from);  // others are checked
-  if (is_name(to)) return is_name(from);  // others are cut
+  if (is_name(to)) return is_name(from);            // others are cut
   if (from.id == TypeId::kChar) return to.id == TypeId::kChar && (to.length < 0 || to.length == from.length);
   if (to.id == TypeId::kChar) return to.length < 0;
   return to.length < 0 || (from.length >= 0 && from.length <= to.length);

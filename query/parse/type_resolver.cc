@@ -17,30 +17,14 @@ namespace {
 constexpr struct {
   std::string_view name;
   TypeId id;
-} kTypes[] = {{"bool", TypeId::kBool},
-              {"int2", TypeId::kInt2},
-              {"int4", TypeId::kInt4},
-              {"int8", TypeId::kInt8},
-              {"float8", TypeId::kFloat8},
-              {"numeric", TypeId::kNumeric},
-              {"bpchar", TypeId::kChar},
-              {"varchar", TypeId::kVarchar},
-              {"text", TypeId::kText},
-              {"date", TypeId::kDate},
-              {"timestamp", TypeId::kTimestamp},
-              {"record", TypeId::kRecord},
-              {"void", TypeId::kVoid},
-              {"unknown", TypeId::kUnknown},
-              {"interval", TypeId::kInterval},
-              {"float4", TypeId::kFloat4},
-              {"refcursor", TypeId::kText},
-              {"timestamptz", TypeId::kTimestamptz},
-              {"time", TypeId::kTime},
-              {"uuid", TypeId::kUuid},
-              {"bytea", TypeId::kBytea},
-              {"jsonb", TypeId::kJsonb},
-              {"json", TypeId::kText},
-              {"name", TypeId::kText}};
+} kTypes[] = {{"bool", TypeId::kBool},     {"int2", TypeId::kInt2},           {"int4", TypeId::kInt4},
+              {"int8", TypeId::kInt8},     {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
+              {"bpchar", TypeId::kChar},   {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
+              {"date", TypeId::kDate},     {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
+              {"void", TypeId::kVoid},     {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval},
+              {"float4", TypeId::kFloat4}, {"refcursor", TypeId::kText},      {"timestamptz", TypeId::kTimestamptz},
+              {"time", TypeId::kTime},     {"uuid", TypeId::kUuid},           {"bytea", TypeId::kBytea},
+              {"jsonb", TypeId::kJsonb},   {"json", TypeId::kText},           {"name", TypeId::kText}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
 // clang-format off: one name per line else

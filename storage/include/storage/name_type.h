@@ -6,7 +6,8 @@
 
 namespace scyper {
 
-// The type name: a text of at most 63 bytes. Longer texts are cut at a character's end, without an error, as in PostgreSQL.
+// The type name: a text of at most 63 bytes. Longer texts are cut at a character's end, without an error, as in
+// PostgreSQL.
 constexpr int32_t kNameLength = -19;
 constexpr size_t kNameBytesMax = 63;
 

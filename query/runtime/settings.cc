@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "query/search_path.h"
+#include "runtime/unused_settings.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -91,8 +92,11 @@ Status invalid_value(const Setting& setting, const std::string& value) {
 
 std::optional<bool> read_switch(const std::string& value) {
   const std::string word = absl::AsciiStrToLower(value);
-  if (word == "on" || word == "true" || word == "yes" || word == "1") return true;
-  if (word == "off" || word == "false" || word == "no" || word == "0") return false;
+  const auto begins = [&](std::string_view whole, size_t least) {
+    return word.size() >= least && whole.substr(0, word.size()) == word;
+  };
+  if (begins("on", 2) || begins("true", 1) || begins("yes", 1) || word == "1") return true;
+  if (begins("off", 2) || begins("false", 1) || begins("no", 1) || word == "0") return false;
   return std::nullopt;
 }
 
@@ -133,13 +137,21 @@ StatusOr<std::string> read_number(const Setting& setting, const std::string& val
 
 }  // namespace
 
-std::span<const Setting> settings() { return kSettings; }
+std::span<const Setting> settings() {
+  static const auto& all = *new std::vector<Setting>([] {
+    std::vector<Setting> both(std::begin(kSettings), std::end(kSettings));
+    both.insert(both.end(), std::begin(kUnusedSettings), std::end(kUnusedSettings));
+    return both;
+  }());
+  return all;
+}
 
 const Setting* find_setting(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kSettings), std::end(kSettings), [&](const Setting& setting) {
+  const auto all = settings();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Setting& setting) {
     return absl::EqualsIgnoreCase({setting.name.data(), setting.name.size()}, {name.data(), name.size()});
   });
-  return found == std::end(kSettings) ? nullptr : found;
+  return found == all.end() ? nullptr : &*found;
 }
 
 bool is_custom_setting(std::string_view name) { return name.find('.') != std::string_view::npos; }

@@ -5,7 +5,7 @@ NINJA = ninja -j $(JOBS)
 # One more than cores: many tests wait, for etcd, leases, clusters, most of their time.
 CTEST = ctest --test-dir build/release -j $(shell expr $(JOBS) + 1) --output-on-failure --no-label-summary
 
-.PHONY: help packages build deb demo test test-full fuzz bench soak format clean
+.PHONY: help packages build deb demo test test-full test-regression fuzz bench soak format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo 'make demo       a node, CH-benCHmark on it with live figures, consistency checks; a failover'
 	@echo 'make test       house checks, all tests with fixed slices of the long ones, asan+ubsan, tsan'
 	@echo 'make test-full  the same, the long tests in full, names by clang-tidy, and a build by gcc'
+	@echo 'make test-regression  the SQL of PostgreSQL 15 regression files through psql; the report in build/regression'
 	@echo 'make fuzz       every fuzzer for FUZZ_SECONDS (600), with asan+ubsan; new inputs and findings in build/fuzz'
 	@echo 'make bench      the benchmarks, results in build/bench'
 	@echo 'make soak       a cluster under load with faults in turn for SOAK_SECONDS (900); the report in build/soak. As root: all faults'
@@ -55,6 +56,11 @@ test-full: build/release/build.ninja build/asan/build.ninja build/tsan/build.nin
 	@$(NINJA) -C build/tsan sanitized
 	@$(NINJA) -C build/gcc
 	@SCYPER_TEST_FULL=1 $(CTEST)
+
+# ARGS: --files join,union --strict
+test-regression: build/release/build.ninja
+	@$(NINJA) -C build/release scyperd
+	@tests/regression/regression.py build/release/bin/scyperd --recover --report build/regression $(ARGS)
 
 fuzz: build/asan/build.ninja
 	@$(NINJA) -C build/asan fuzzers

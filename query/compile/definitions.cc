@@ -246,8 +246,10 @@ Status TransactionDefinitions::define(ExecContext* context, std::string_view tex
   for (const auto& [name, type] : next->enums) publish_enum(type);
   std::string redo;
   std::vector<SequenceId> dropped;
-  if (!definer.rows_text().empty())
+  if (!definer.rows_text().empty()) {
     SCYPER_RETURN_IF_ERROR(fill(definer, names, given, arguments, next, context, &redo));
+    if (definer.tells_rows()) command_tag_ = absl::StrCat("SELECT ", context->affected_rows);
+  }
   std::string logged = definer.definition_text();
   if (logged.empty()) logged = with_time_zone(time_zone_of(text), with_search_path(parsed.search_path, sql));
   logged = with_roles(session_roles, std::move(logged));

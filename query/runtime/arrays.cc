@@ -34,6 +34,41 @@ bool reserve(ExecContext* c, ArrayValue* array, int64_t size) {
 
 }  // namespace
 
+namespace {
+
+// In front of the text that string_agg() collects. The text grows in place while the state that ends at `used` is the
+// newest; a copy of an older state moves to a buffer of its own.
+struct CollectedText {
+  size_t capacity;
+  size_t used;
+};
+// Where the state keeps the text's address: behind the value and the count (codegen/aggregate_state.h).
+constexpr size_t kCollectedAt = sizeof(Datum) + sizeof(int64_t);
+
+// Memory for the state's text with what it holds already, `size` bytes in all; null: out of memory. Buffers double, so
+// that n appended values cost O(n) memory whatever else the transaction allocates between them.
+char* text_with_room(ExecContext* c, Datum* state, size_t size) {
+  char* kept = nullptr;
+  char* const place = reinterpret_cast<char*>(state) + kCollectedAt;
+  std::memcpy(&kept, place, sizeof(kept));
+  const bool is_first = state->lo == 0;
+  const size_t old_size = is_first ? 0 : state->size();
+  if (!is_first && kept == state->data()) {
+    auto* collected = reinterpret_cast<CollectedText*>(kept) - 1;
+    if (collected->used == old_size && collected->capacity >= size) return collected->used = size, kept;
+  }
+  const size_t capacity = is_first ? size : 2 * size;
+  char* memory = c->scratch->allocate(sizeof(CollectedText) + capacity);
+  if (memory == nullptr) return nullptr;
+  *reinterpret_cast<CollectedText*>(memory) = {capacity, size};
+  char* text = memory + sizeof(CollectedText);
+  if (old_size > 0) std::memcpy(text, state->data(), old_size);
+  std::memcpy(place, &text, sizeof(text));
+  return text;
+}
+
+}  // namespace
+
 extern "C" {
 
 int32_t rt_array_make(ExecContext* c, const SqlType* element, const Datum* items, int64_t count) noexcept {
@@ -89,14 +124,13 @@ int32_t rt_array_append(ExecContext* c, ArrayValue* array, const Datum* item, co
 int32_t rt_string_agg(ExecContext* c, Datum* state, const char* data, int64_t size, const Datum* delimiter) noexcept {
   bool first = state->lo == 0;
   size_t extra = first || delimiter->null ? 0 : delimiter->size();
-  const char* old = first ? nullptr : state->data();
   size_t old_size = first ? 0 : state->size();
-  char* out = c->scratch->extend(old, old_size, extra + static_cast<size_t>(size));
+  const size_t new_size = old_size + extra + static_cast<size_t>(size);
+  char* out = text_with_room(c, state, new_size);
   if (out == nullptr) return fail_memory(c);
-  if (out != old && old_size > 0) std::memcpy(out, old, old_size);
   if (extra > 0) std::memcpy(out + old_size, delimiter->data(), extra);
   if (size > 0) std::memcpy(out + old_size + extra, data, static_cast<size_t>(size));
-  *state = string_datum(out, old_size + extra + static_cast<size_t>(size));
+  *state = string_datum(out, new_size);
   return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "base/copy.h"
@@ -103,16 +104,35 @@ char* ScratchArena::extend(const char* data, size_t size, size_t more) noexcept 
     size_t used = (static_cast<size_t>(last_end_ - blocks_[current_].memory.get()) + 15) & ~size_t{15};
     char* begin = blocks_[current_].memory.get();
     cursor_ = used > static_cast<size_t>(end_ - begin) ? end_ : begin + used;
+    if (growing_[0].data == data) growing_[0].used = growing_[0].capacity = size + more;
     return const_cast<char*>(data);
   }
-  // room to grow: repeated appends double
-  char* result = allocate(size + more);
-  if (result != nullptr) last_end_ = result + size + more;
-  return result;
+  return grow(data, size, more);
+}
+
+char* ScratchArena::grow(const char* data, size_t size, size_t more) noexcept {
+  size_t at = 0;
+  while (at < kGrowingKept && (growing_[at].data != data || growing_[at].used != size)) at++;
+  const bool is_known = at < kGrowingKept && data != nullptr;
+  Growing grown = is_known ? growing_[at] : Growing{};
+  if (is_known && grown.capacity - size >= more) {
+    grown.used = size + more;
+  } else {
+    size_t capacity = is_known ? 2 * (size + more) : size + more;
+    char* memory = allocate(capacity);
+    if (memory == nullptr && is_known) memory = allocate(capacity = size + more);
+    if (memory == nullptr) return nullptr;
+    grown = {memory, size + more, capacity};
+  }
+  if (!is_known) at = kGrowingKept - 1;
+  for (; at > 0; at--) growing_[at] = growing_[at - 1];
+  growing_[0] = grown;
+  return const_cast<char*>(grown.data);
 }
 
 void ScratchArena::reset() noexcept {
   if (blocks_.empty()) return;
+  std::fill(std::begin(growing_), std::end(growing_), Growing{});
   while (blocks_.size() > 1 && total_bytes_ > kKeptBytes) {
     total_bytes_ -= blocks_.back().bytes;
     blocks_.pop_back();

@@ -57,8 +57,9 @@ class ScratchArena {
     }
     return allocate_slow(rounded);
   }
-  // Memory that starts with room for the `size` bytes at `data` and has `more` behind: `data` itself where it was
-  // allocated last (nothing to copy then), else new.
+  // Memory that starts with room for the `size` bytes at `data` and has `more` behind: `data` itself where free memory
+  // follows it (nothing to copy then), else new. A text that is extended again and again gets room that doubles, so
+  // that building it from n parts takes O(n) memory, whatever is allocated between the parts.
   char* extend(const char* data, size_t size, size_t more) noexcept;
   void reset() noexcept;  // keeps the first blocks
   size_t used_bytes() const { return total_bytes_; }
@@ -75,6 +76,16 @@ class ScratchArena {
     size_t bytes;
   };
   char* use(const Block& block, size_t bytes) noexcept;
+  char* grow(const char* data, size_t size, size_t more) noexcept;
+
+  // A result of extend(). Whoever holds its first `used` bytes holds the newest text there, and may extend it in place;
+  // holders of a shorter text may not.
+  struct Growing {
+    const char* data = nullptr;
+    size_t used = 0;
+    size_t capacity = 0;
+  };
+  static constexpr size_t kGrowingKept = 8;  // concatenations of a loop's body that may pass between two of one text
 
   std::vector<Block> blocks_;
   size_t current_ = 0;  // block of cursor_
@@ -84,6 +95,7 @@ class ScratchArena {
   char* end_ = &nothing_;
   char* last_end_ = nullptr;  // of the last allocation, not rounded
   size_t total_bytes_ = 0;
+  Growing growing_[kGrowingKept];  // the newest first
   const size_t limit_bytes_;
 };
 

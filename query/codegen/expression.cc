@@ -1,6 +1,6 @@
 #include <deque>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 #include "codegen/membership.h"
 #include "storage/big_numeric.h"
@@ -81,15 +81,15 @@ Value Generator::gen(const BoundExpr& expr) {
     case BoundKind::kInSubquery:
       return gen_in_subquery(expr);
     case BoundKind::kSubqueryOutput:
-      CHECK(outputs_ != nullptr);
+      INVARIANT(outputs_ != nullptr);
       return (*outputs_)[expr.index];
     case BoundKind::kGroup:
-      CHECK(groups_.count(expr.relation) != 0);
+      INVARIANT(groups_.count(expr.relation) != 0);
       return (*groups_[expr.relation])[expr.index];
     case BoundKind::kWindow:
-      CHECK(false);  // columns of the plan
+      INVARIANT(false);  // columns of the plan
     case BoundKind::kAggregate:
-      CHECK(aggregates_.count(expr.relation) != 0);
+      INVARIANT(aggregates_.count(expr.relation) != 0);
       return (*aggregates_[expr.relation])[expr.index];
     case BoundKind::kGrouping:  // one grouping set: every column is in it
       return integer_value(expr.type, constant(Type::kI32, 0));
@@ -174,7 +174,7 @@ Value Generator::gen_logic_value(const BoundExpr& expr) {
 
 Value Generator::gen_column(const BoundExpr& expr) {
   auto it = sources_.find(expr.relation);
-  CHECK(it != sources_.end());
+  INVARIANT(it != sources_.end());
   return load_column(it->second, expr.index);
 }
 

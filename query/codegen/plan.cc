@@ -88,9 +88,8 @@ bool streams(const SharedPlan& shared, long uses, const PlanNode& root) {
 
 void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
-  Plan plan = in_phase(Phase::kPlanning, [&] {
-    return make_plan(query, known_relations(), resources_.filter_from_ns, &next_relation_);
-  });
+  Plan plan = in_phase(Phase::kPlanning,
+                       [&] { return make_plan(query, known_relations(), resources_.filter_from_ns, &next_relation_); });
   if (plan.is_refused) {
     unsupported("a join that reads columns to its left and has to run once for each row");
     return;

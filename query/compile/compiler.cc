@@ -530,9 +530,9 @@ Status append_code(std::string_view text, const BoundProgram& bound, jit::Jit* j
   SCYPER_RETURN_IF_ERROR(check_code(function, text));
   *out += ir::to_string(function);
   if (jit == nullptr) return absl::OkStatus();
-  SCYPER_ASSIGN_OR_RETURN(
-      std::string machine_code,
-      contained(Phase::kCompiling, text, [&] { return jit->assembly(function, jit::Tier::kBetter); }));
+  SCYPER_ASSIGN_OR_RETURN(std::string machine_code, contained(Phase::kCompiling, text, [&] {
+                            return jit->assembly(function, jit::Tier::kBetter);
+                          }));
   absl::StrAppend(out, "machine code of ", bound.name.empty() ? "the statement" : bound.name, "\n", machine_code);
   return absl::OkStatus();
 }

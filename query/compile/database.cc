@@ -86,13 +86,15 @@ class DatabaseImpl final : public Database {
   }
   StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
                                                         std::shared_ptr<const Catalog> catalog) override {
-    return contained(Phase::kCompiling, without_search_path(sql), [&] { return prepare_text(sql, std::move(catalog)); });
+    return contained(Phase::kCompiling, without_search_path(sql),
+                     [&] { return prepare_text(sql, std::move(catalog)); });
   }
   std::shared_ptr<const Program> first_program_of(const Prepared& prepared) const override;
   Status make_native(const Program& program) override;
   void request_better(const Program& program) override;
   StatusOr<std::shared_ptr<const Program>> program_of(const Prepared& prepared) override {
-    return contained(Phase::kCompiling, without_search_path(prepared.text()), [&] { return current_program(prepared); });
+    return contained(Phase::kCompiling, without_search_path(prepared.text()),
+                     [&] { return current_program(prepared); });
   }
   bool wants_companions(const Program& program) const override;
   Status add_companions(const Program& program) override;

@@ -32,7 +32,7 @@ Status load_by_insert(Database* database, const storage::TableSchema& schema, co
   }
   SCYPER_ASSIGN_OR_RETURN(auto prepared,
                           database->prepare(absl::StrCat("INSERT INTO ", quote_identifier(schema.name), " (", columns,
-                                               ") OVERRIDING SYSTEM VALUE VALUES (", parameters, ")")));
+                                                         ") OVERRIDING SYSTEM VALUE VALUES (", parameters, ")")));
   SCYPER_ASSIGN_OR_RETURN(auto program, database->program_of(*prepared));
   storage::ChangeLog::Options limits;
   limits.undo_limit_bytes = limits.redo_limit_bytes = SIZE_MAX / 4;

@@ -99,6 +99,10 @@ StatusOr<std::unique_ptr<Answer>> Session::change_session(const SessionCommand& 
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::begin_block(const SessionCommand& command) {
+  if (std::exchange(is_implicit_, false)) {
+    SCYPER_RETURN_IF_ERROR(set_modes(command));
+    return make_answer(command.tag);
+  }
   if (block_ == Block::kOpen) {
     warn("25001", "there is already a transaction in progress");
     return make_answer(command.tag);
@@ -118,11 +122,15 @@ Status Session::set_local(std::string_view name, const std::vector<std::string>&
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& command) {
-  if (block_ == Block::kNone) {
+  if (!is_in_explicit_block()) {
     if (command.is_chained) return no_block(command.tag + " AND CHAIN");
     warn("25P01", "there is no transaction in progress");
-    return make_answer(command.tag);
+    if (block_ == Block::kNone) return make_answer(command.tag);
   }
+  return close_block(command);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::close_block(const SessionCommand& command) {
   std::optional<SessionSettings> ended;
   if (command.is_chained) ended = *settings_;
   const auto open = std::move(open_);
@@ -145,6 +153,7 @@ StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& comma
 
 void Session::leave_block() {
   block_ = Block::kNone;
+  is_implicit_ = false;
   open_.reset();
   savepoints_.clear();
   local_settings_.clear();
@@ -154,7 +163,7 @@ void Session::leave_block() {
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::change_savepoint(const SessionCommand& command) {
-  if (block_ == Block::kNone)
+  if (!is_in_explicit_block())
     return no_block(command.kind == CommandKind::kSavepoint
                         ? "SAVEPOINT"
                         : command.tag + (command.kind == CommandKind::kRollbackTo ? " TO SAVEPOINT" : " SAVEPOINT"));

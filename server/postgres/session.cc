@@ -16,6 +16,16 @@ namespace {
 // Longer than this an unfinished result may not hold its place among the queries while its client thinks.
 constexpr int64_t kHeldRowsIdleNs = 60'000'000'000;
 
+// Whether one of the commands from `first` on changes something, not only the last one, before their transaction ends.
+bool writes_before_last(const std::vector<query::SessionCommand>& commands, size_t first) {
+  using Kind = query::CommandKind;
+  for (size_t i = first; i + 1 < commands.size(); ++i) {
+    if (commands[i].kind == Kind::kOther || commands[i].kind == Kind::kCopyIn) return true;
+    if (commands[i].kind == Kind::kCommit || commands[i].kind == Kind::kRollback) return false;
+  }
+  return false;
+}
+
 int32_t random_key() {
   const std::string bytes = random_bytes(sizeof(int32_t));
   int32_t key = 0;
@@ -257,7 +267,8 @@ Status Session::run_message(std::string_view sql, int* offset) {
   size_t left = commands.size();
   for (query::SessionCommand& command : commands) {
     is_last_ = --left == 0;
-    if (commands.size() > 1 && block_ == Block::kNone) begin_implicit_block();
+    if (commands.size() > 1 && block_ == Block::kNone)
+      SCYPER_RETURN_IF_ERROR(begin_implicit_block(writes_before_last(commands, commands.size() - left - 1)));
     *offset = 0;
     for (char c : std::string_view(kept).substr(0, command.offset)) *offset += (c & 0xC0) != 0x80 ? 1 : 0;
     SCYPER_RETURN_IF_ERROR(run_command(std::move(command)));
@@ -267,10 +278,12 @@ Status Session::run_message(std::string_view sql, int* offset) {
 
 // Several statements in one message are one transaction, until one of them says otherwise: BEGIN makes it a block that
 // outlives the message, COMMIT and ROLLBACK end it, and the next statement begins another.
-void Session::begin_implicit_block() {
+// writes: it will, so that what it reads before is read in the same transaction.
+Status Session::begin_implicit_block(bool writes) {
   block_ = Block::kOpen;
   is_implicit_ = true;
   before_block_ = *settings_;
+  return writes ? open_block() : Status();
 }
 
 void Session::end_message() {

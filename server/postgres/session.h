@@ -211,7 +211,7 @@ class Session {
   StatusOr<std::unique_ptr<Answer>> begin_block(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> end_block(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> close_block(const query::SessionCommand& command);
-  void begin_implicit_block();
+  Status begin_implicit_block(bool writes);
   bool is_in_explicit_block() const { return block_ != Block::kNone && !is_implicit_; }
   StatusOr<std::unique_ptr<Answer>> change_savepoint(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> show(const query::SessionCommand& command);

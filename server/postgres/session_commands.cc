@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "postgres/session.h"
+#include "query/refused_in_blocks.h"
 
 namespace scyper::server::postgres {
 
@@ -23,6 +24,10 @@ Status Session::check_block(const SessionCommand& command) const {
   if (block_ == Block::kFailed && kind != CommandKind::kCommit && kind != CommandKind::kRollback &&
       kind != CommandKind::kRollbackTo) {
     return sql_error("25P02", "current transaction is aborted, commands ignored until end of transaction block");
+  }
+  if (block_ != Block::kNone && kind == CommandKind::kOther) {
+    const std::string name = query::command_refused_in_block(command.text);
+    if (!name.empty()) return sql_error("25001", name + " cannot run inside a transaction block");
   }
   if (kind == CommandKind::kCopyIn && settings_->is_read_only()) {
     return sql_error("25006", "cannot execute COPY FROM in a read-only transaction");

@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/internal_error.h"
 #include "disk_usage.h"
 #include "metric_families.h"
 #include "replay/recovery.h"
@@ -116,12 +117,20 @@ void add_role(const NodeParts& node, MetricFamilies* out) {
   out->add(kRole, kRoleHelp, kGauge, {{"role", "secondary"}}, is_secondary ? 1 : 0);
 }
 
+void add_internal_errors(MetricFamilies* out) {
+  const auto counts = internal_error_counts();
+  for (size_t phase = 0; phase < counts.size(); ++phase)
+    out->add("scyper_internal_errors_total", "Statements that failed by a fault of the program itself.", kCounter,
+             {{"phase", std::string(name_of(static_cast<Phase>(phase)))}}, number(counts[phase]));
+}
+
 }  // namespace
 
 void append_node_metrics(const NodeParts& node, std::vector<MetricFamily>* families) {
   MetricFamilies out(families);
   add_process(&out);
   add_role(node, &out);
+  add_internal_errors(&out);
   add_log(node.engine->log_info(), &out);
   add_disk(node.engine->options().log.directory, &out);
 }

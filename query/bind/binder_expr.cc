@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/invariant.h"
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
@@ -26,17 +27,16 @@ Status Binder::error(std::string_view sqlstate, std::string_view message, int32_
   return sql_error(sqlstate, message, position_at(source_, location));
 }
 
-uint32_t Binder::new_variable(std::string name, const SqlType& type) {
-  Variable variable;
-  variable.name = std::move(name);
-  variable.type = type;
-  program_->variables.push_back(std::move(variable));
-  return static_cast<uint32_t>(program_->variables.size() - 1);
+namespace {
+// Some forms bind an operand several times, so that nesting them multiplies.
+bool is_too_complex(uint64_t bound_expressions, size_t source_bytes) {
+  return bound_expressions > 1000000 + 16 * source_bytes;
 }
+}  // namespace
 
 StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
-  // some forms bind an operand several times, so that nesting them multiplies
-  if (++bound_expressions_ > 1000000 + 16 * source_.size())
+  check_stack();
+  if (is_too_complex(++bound_expressions_, source_.size()))
     return with_detail(error("54001", "statement is too complex", expr.location),
                        "BETWEEN, IN, NULLIF and CASE are nested too deeply in each other.");
   switch (expr.kind) {

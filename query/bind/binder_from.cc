@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
+#include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
@@ -156,11 +156,11 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
 // COPY FROM: rows of the columns that the alias names.
 StatusOr<std::unique_ptr<Relation>> Binder::feed_relation(const ast::TableRef& ref, std::string alias) {
   auto table = catalog_.find_table(ref.name.back());
-  CHECK(table != nullptr);
+  INVARIANT(table != nullptr);
   auto relation = new_relation(RelationKind::kFeed, std::move(alias));
   for (const std::string& name : ref.alias.columns) {
     const int column = find_target_column(table->schema(), name);
-    CHECK(column >= 0);
+    INVARIANT(column >= 0);
     relation->columns.push_back({name, table->schema().columns[static_cast<size_t>(column)].type, true, false});
   }
   return relation;

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
@@ -203,6 +204,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
 
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
                                                           bool keep_unknown) {
+  check_stack();
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
   const Nested nested(this);
   if (select.with_ties && !select.distinct_on.empty())

@@ -186,4 +186,12 @@ StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, 
   return bind_object_call(call, scope);
 }
 
+uint32_t Binder::new_variable(std::string name, const SqlType& type) {
+  Variable variable;
+  variable.name = std::move(name);
+  variable.type = type;
+  program_->variables.push_back(std::move(variable));
+  return static_cast<uint32_t>(program_->variables.size() - 1);
+}
+
 }  // namespace scyper::query

@@ -1,5 +1,6 @@
 #include "bind/bound.h"
 
+#include "base/invariant.h"
 #include "query/catalog.h"
 
 #include <cstring>
@@ -22,6 +23,7 @@ bool is_long_number(const BoundExpr& expr) {
 }  // namespace
 
 BoundPtr clone(const BoundExpr& expr) {
+  check_stack();
   auto copy = std::make_unique<BoundExpr>();
   copy->kind = expr.kind;
   copy->type = expr.type;
@@ -133,6 +135,7 @@ std::unique_ptr<Relation> clone(const Relation& relation) {
 }
 
 std::unique_ptr<BoundQuery> clone(const BoundQuery& query) {
+  check_stack();
   auto copy = std::make_unique<BoundQuery>();
   copy->id = query.id;
   for (const auto& entry : query.from) copy->from.push_back({clone(*entry.relation), entry.join, clone_all(entry.on)});

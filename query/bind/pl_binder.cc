@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/make.h"
 #include "bind/object_numbers.h"
@@ -161,6 +162,7 @@ uint32_t PlBinder::open_label(const std::string& name, bool loop) {
 }
 
 Status PlBinder::bind_statements(const plpgsql::Statements& statements, StepList* out) {
+  check_stack();
   for (const auto& statement : statements) SCYPER_RETURN_IF_ERROR(bind_statement(*statement, out));
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 #include "plan/explain.h"
 #include "storage/frozen_slot.h"
@@ -48,6 +49,7 @@ std::string show_frozen_counts(const std::vector<ChunkOpening>& openings, bool i
 }  // namespace
 
 void Generator::gen_node(const PlanNode& node, const Body& body) {
+  check_stack();
   if (node.tests.empty()) return gen_counted(node, body);
   const Block done = gen_bounds_tests(node);
   gen_counted(node, body);

@@ -1,4 +1,4 @@
-#include "base/check.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 #include "runtime/functions_jsonb.h"
 #include "types/decimal.h"
@@ -60,7 +60,7 @@ Op float_comparison(BuiltinOp op) {
 Value Generator::arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type) {
   if (type.id == TypeId::kNumeric) return numeric_arithmetic(op, a, b, type);
   if (is_integer(type.id) && is_integer(a.type.id)) return integer_arithmetic(op, a, b, type);
-  CHECK(is_float(type.id));
+  INVARIANT(is_float(type.id));
   Value result = float_arithmetic(op, a, b);
   return type.id == TypeId::kFloat4 ? cast_generic(result, type, true) : result;
 }
@@ -164,7 +164,7 @@ Value Generator::negate(const Value& a, const SqlType& type) {
 // value * 10^(to - from); the caller knows that it fits in `type`.
 ir::Reg Generator::rescale(Reg value, int from_scale, int to_scale, Type type) {
   if (b_.type_of(value) != type) value = b_.convert(Op::kSExt, value, type);
-  CHECK(to_scale >= from_scale);
+  INVARIANT(to_scale >= from_scale);
   if (to_scale == from_scale) return value;
   int128 factor = static_cast<int128>(kPowersOfTen[to_scale - from_scale]);
   Reg multiplier = type == Type::kI64 ? constant(Type::kI64, static_cast<int64_t>(factor)) : b_.constant_i128(factor);
@@ -179,7 +179,7 @@ Value Generator::to_dynamic(const Value& value) {
     if (b_.type_of(value.a) != Type::kI128) result.a = b_.convert(Op::kSExt, value.a, Type::kI128);
     result.b = constant(Type::kI32, value.type.scale);
   } else {
-    CHECK(is_integer(value.type.id));
+    INVARIANT(is_integer(value.type.id));
     result.a = b_.convert(Op::kSExt, value.a, Type::kI128);
     result.b = constant(Type::kI32, 0);
   }

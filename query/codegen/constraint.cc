@@ -1,6 +1,6 @@
 #include <set>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 
 // What a table's rules add to changes: CHECK before a row changes, foreign keys when the statement has changed all its
@@ -86,7 +86,7 @@ void Generator::note_event(const BoundDml& dml, const ColumnValue& old_value, co
     for (uint32_t column : owner->old_columns) row.push_back(old_value(column));
     for (uint32_t column : owner->new_columns) row.push_back(new_value(column));
     if (!owner->references.empty()) {
-      const RowSource& source = sources_.at(dml.relation);
+      const RowSource& source = found_in(sources_, dml.relation);
       row.resize(row.size() + 2);
       row[row.size() - 2].type = row.back().type = make_type(TypeId::kInt8);
       row[row.size() - 2].a = b_.convert(Op::kBitcast, source.partition, Type::kI64);
@@ -124,7 +124,7 @@ void Generator::end_events(const BoundDml& dml) {
     publish_row(dml.new_row.get(), dml.new_columns, dml.old_columns.size());
     auto value_in = [&](const std::unique_ptr<Relation>& relation) {
       return [this, id = relation == nullptr ? 0 : relation->id](uint32_t column) {
-        return load_column(sources_.at(id), column);
+        return load_column(found_in(sources_, id), column);
       };
     };
     for (const RowReaction& reaction : dml.reactions) gen_reaction(reaction, value_in(dml.old_row));
@@ -151,7 +151,7 @@ void Generator::gen_references(const BoundDml& dml, Reg event, size_t width) {
   Reg flag = b_.load(Type::kI8, b_.index(source.chunk, source.offset, 1), dml.table->layout().live_offset);
   b_.branch(b_.compare(Op::kEq, flag, constant(Type::kI8, 1)), there, done, 1);
   b_.set_block(there);
-  auto value = [&](uint32_t column) { return load_column(sources_.at(dml.new_row->id), column); };
+  auto value = [&](uint32_t column) { return load_column(found_in(sources_, dml.new_row->id), column); };
   for (const RowCheck& check : dml.references) gen_check(check, value);
   b_.jump(done);
   b_.set_block(done);

@@ -1,6 +1,6 @@
 #include <deque>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 #include "codegen/membership.h"
 #include "storage/big_numeric.h"
@@ -29,6 +29,7 @@ Value integer_value(const SqlType& type, ir::Reg reg) {
 }  // namespace
 
 Value Generator::gen(const BoundExpr& expr) {
+  check_stack();
   switch (expr.kind) {
     case BoundKind::kConst:
       return constant_value(expr);
@@ -81,16 +82,14 @@ Value Generator::gen(const BoundExpr& expr) {
     case BoundKind::kInSubquery:
       return gen_in_subquery(expr);
     case BoundKind::kSubqueryOutput:
-      CHECK(outputs_ != nullptr);
+      INVARIANT(outputs_ != nullptr);
       return (*outputs_)[expr.index];
     case BoundKind::kGroup:
-      CHECK(groups_.count(expr.relation) != 0);
-      return (*groups_[expr.relation])[expr.index];
+      return (*found_in(groups_, expr.relation))[expr.index];
     case BoundKind::kWindow:
-      CHECK(false);  // columns of the plan
+      INVARIANT(false);  // columns of the plan
     case BoundKind::kAggregate:
-      CHECK(aggregates_.count(expr.relation) != 0);
-      return (*aggregates_[expr.relation])[expr.index];
+      return (*found_in(aggregates_, expr.relation))[expr.index];
     case BoundKind::kGrouping:  // one grouping set: every column is in it
       return integer_value(expr.type, constant(Type::kI32, 0));
     case BoundKind::kRowCount:
@@ -101,6 +100,7 @@ Value Generator::gen(const BoundExpr& expr) {
 
 // Jumps to if_true or if_false; NULL counts as false, as in WHERE.
 void Generator::gen_condition(const BoundExpr& expr, Block if_true, Block if_false, int likely) {
+  check_stack();
   if (is_logic(expr.kind)) return gen_logic(expr, if_true, if_false, if_false);
   Value value = gen(expr);
   Reg truth = value.a;
@@ -174,7 +174,7 @@ Value Generator::gen_logic_value(const BoundExpr& expr) {
 
 Value Generator::gen_column(const BoundExpr& expr) {
   auto it = sources_.find(expr.relation);
-  CHECK(it != sources_.end());
+  INVARIANT(it != sources_.end());
   return load_column(it->second, expr.index);
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "base/check.h"
+#include "base/internal_error.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 #include "plan/expressions.h"
 #include "plan/planner.h"
@@ -87,7 +88,8 @@ bool streams(const SharedPlan& shared, long uses, const PlanNode& root) {
 
 void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
-  Plan plan = make_plan(query, known_relations(), resources_.filter_from_ns, &next_relation_);
+  Plan plan = in_phase(Phase::kPlanning,
+                       [&] { return make_plan(query, known_relations(), resources_.filter_from_ns, &next_relation_); });
   if (plan.is_refused) {
     unsupported("a join that reads columns to its left and has to run once for each row");
     return;
@@ -174,7 +176,7 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
     case PlanKind::kRecursive:
       return gen_recursive(node, body);
     case PlanKind::kWorking: {
-      const WorkingTable table = working_tables_.at(node.shared->number);
+      const WorkingTable table = found_in(working_tables_, node.shared->number);
       StoredColumns columns;
       for (uint32_t i = 0; i < table.fields.size(); i++) columns.push_back({{node.relation, i}, table.fields[i]});
       return for_each_tuple(table.store, table.bytes, [&](Reg tuple) {
@@ -183,7 +185,7 @@ void Generator::gen_operator(const PlanNode& node, const Body& body) {
       });
     }
     case PlanKind::kInner:
-      CHECK(false);
+      INVARIANT(false);
   }
 }
 
@@ -197,7 +199,7 @@ void Generator::gen_shared(const PlanNode& node, const Body& body) {
       if (node.relation != kNoRelation) sources_[node.relation] = std::move(source);
       body();
     });
-  const auto& [store, columns] = shared_stores_.at(node.shared->number);
+  const auto& [store, columns] = found_in(shared_stores_, node.shared->number);
   StoredColumns mine = own_names(node, columns);
   TupleLayout layout(0);
   for (const auto& column : columns) layout.add(column.field.type, column.field.null_offset >= 0);

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/invariant.h"
 #include "bind/make.h"
 #include "codegen/generator.h"
 
@@ -184,6 +185,7 @@ void Generator::gen_return() {
 }
 
 void Generator::gen_steps(const StepList& steps) {
+  check_stack();
   for (const auto& step : steps) {
     if (b_.terminated()) return;  // after EXIT, RETURN, RAISE: never reached
     gen_step(*step);

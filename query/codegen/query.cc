@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 
 namespace scyper::query {
@@ -13,6 +14,7 @@ std::set<uint32_t> Generator::known_relations() const {
 }
 
 void Generator::gen_query(const BoundQuery& query, const Consumer& consume) {
+  check_stack();
   if (query.with != nullptr) return gen_changing_query(query, consume);
   gen_plain_query(query, consume);
 }

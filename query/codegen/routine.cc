@@ -1,4 +1,4 @@
-#include "base/check.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 
 // Calls of functions that give rows, and how such functions give them.
@@ -74,7 +74,7 @@ void Generator::open_row_set() {
 }
 
 void Generator::append_to_row_set(const Values& values) {
-  CHECK(values.size() == program_.columns.size());
+  INVARIANT(values.size() == program_.columns.size());
   Values row;
   for (size_t i = 0; i < values.size(); i++) row.push_back(cast(values[i], program_.columns[i].type, false));
   check(b_.call(k_rt_rows_append, {context(), row_set_, store_row(row)}));

@@ -1,6 +1,6 @@
 #include "codegen/row_source.h"
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 
 namespace scyper::query {
@@ -85,7 +85,7 @@ void Generator::note_changes(const StepList& steps) {
 Value Generator::load_column(const RowSource& source, uint32_t column) {
   if (source.tuple != ir::kNoReg) {
     auto field = source.fields.find(column);
-    CHECK(field != source.fields.end());
+    INVARIANT(field != source.fields.end());
     return load_field(source.tuple, field->second);
   }
   if (!source.absent && !source.values.empty()) return source.values[column];
@@ -93,7 +93,7 @@ Value Generator::load_column(const RowSource& source, uint32_t column) {
   if (source.absent) return null_value(info.type);
   if (source.row != ir::kNoReg) {
     int slot = source.slots[column];
-    CHECK(slot >= 0);
+    INVARIANT(slot >= 0);
     return load_datum(source.row, slot * static_cast<int64_t>(sizeof(Datum)), info.type, info.nullable, true);
   }
   return load_cell(source, column);

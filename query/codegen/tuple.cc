@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/invariant.h"
 #include "codegen/generator.h"
 #include "runtime/team.h"
 
@@ -51,7 +52,7 @@ void Generator::store_field(Reg tuple, const TupleField& field, const Value& giv
   const bool may_lie_in_window = reads_windows() && holds_bytes(given.type.id) && !given.is_stored;
   const Value value = may_lie_in_window ? stabilise(given) : given;
   Type type = register_type(field.type);
-  CHECK(b_.type_of(value.a) == type);
+  INVARIANT(b_.type_of(value.a) == type);
   b_.store(tuple, field.offset, value.a);
   Type second = second_register_type(field.type);
   if (second != Type::kVoid) {

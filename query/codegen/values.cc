@@ -1,4 +1,4 @@
-#include "base/check.h"
+#include "base/invariant.h"
 #include "codegen/generator.h"
 #include "runtime/swap.h"
 #include "storage/big_numeric.h"
@@ -30,7 +30,7 @@ Value Generator::new_variable(const SqlType& type, bool nullable) {
 
 // The caller has cast `value` to the variable's type and, for what outlives the row, stabilised it.
 void Generator::assign(const Value& variable, const Value& value) {
-  CHECK(register_type(variable.type) == register_type(value.type));
+  INVARIANT(register_type(variable.type) == register_type(value.type));
   b_.assign(variable.a, value.a);
   if (variable.b != ir::kNoReg) {
     if (value.b != ir::kNoReg)

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "bind/make.h"
 #include "codegen/generator.h"
 
@@ -23,7 +23,7 @@ ir::Reg Generator::open_part(const CommonQuery& part) {
 }
 
 void Generator::gen_part(const CommonQuery& part) {
-  const Reg rows = part_rows_.at(&part);
+  const Reg rows = found_in(part_rows_, &part);
   auto keep = [&](const Values& values) { check(b_.call(k_rt_rows_append, {context(), rows, store_row(values)})); };
   if (part.dml != nullptr) {
     begin_dml(*part.dml);
@@ -48,7 +48,7 @@ void Generator::gen_part(const CommonQuery& part) {
 
 // The rows of a part, wherever it is read.
 void Generator::gen_part_rows(const Relation& relation, const std::function<void()>& body) {
-  const Reg rows = part_rows_.at(relation.common.get());
+  const Reg rows = found_in(part_rows_, relation.common.get());
   const auto& columns = relation.common->columns;
   sources_[relation.id].relation = &relation;
   gen_buffer_rows(rows, columns.size(), [&](Reg row) {
@@ -79,7 +79,7 @@ void Generator::skip_changed_row(const BoundDml& dml, Block skip) {
   if (!dml.skips_changed) return;
   const RowSource& source = sources_[dml.relation];
   Block untouched = b_.new_block();
-  b_.branch(finds_row(changed_rows_.at(dml.table.get()), source.partition, source.tid, false), skip, untouched);
+  b_.branch(finds_row(found_in(changed_rows_, dml.table.get()), source.partition, source.tid, false), skip, untouched);
   b_.set_block(untouched);
 }
 

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/check.h"
+#include "base/failpoint.h"
+#include "base/internal_error.h"
+#include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/pl_binder.h"
-#include "codegen/generator.h"
 #include "compile/alone.h"
 #include "compile/parameter_count.h"
+#include "compile/phases.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
 #include "compile/temporary.h"
@@ -31,6 +34,8 @@
 namespace scyper::query {
 
 namespace {
+
+Failpoint compile_breaks("compile.breaks"), compile_throws("compile.throws");
 
 const char* command_of(const ast::Statement& statement) {
   switch (statement.kind) {
@@ -194,7 +199,9 @@ void Compiler::set_limits(ProgramResources* resources) const {
 }
 
 // Code is made now, or, where the program may find out first that its work is in vain, when it comes to that.
-Status Compiler::add_code(ir::Function function, ProgramParts* parts) {
+Status Compiler::add_code(ir::Function function, std::string_view text, ProgramParts* parts) {
+  INVARIANT(!compile_breaks.fires());
+  if (compile_throws.fires()) throw std::out_of_range("failpoint compile.throws");
   using Start = jit::Tiering::Start;
   Start start = first_tier(parts->resources.work_ns, function.instruction_count());
   const bool is_plain = parts->command == "SELECT" && parts->callees.empty() && !parts->resources.explains &&
@@ -203,7 +210,10 @@ Status Compiler::add_code(ir::Function function, ProgramParts* parts) {
   const bool defers =
       is_plain && tiering_->may_defer(start) && ir::may_end_before_work(function, k_rt_bounds_exclude, k_rt_emit);
   ir::Function deferring;
-  if (defers) deferring = ir::with_hand_over(function, k_rt_hand_over);
+  if (defers) {
+    deferring = ir::with_hand_over(function, k_rt_hand_over);
+    SCYPER_RETURN_IF_ERROR(check_code(deferring, text));
+  }
   // what is over before better code could come would only have more to compile
   if (start != Start::kBetter && !parts->resources.passes_swaps) function.swaps.blocks.clear();
   if (defers) {
@@ -230,7 +240,8 @@ void note_temporary(ProgramParts* parts) {
 }  // namespace
 
 // Fills a program in place: routines that call each other need its address before it is finished.
-Status Compiler::generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines) {
+Status Compiler::generate(std::string_view text, const BoundProgram& bound, Program* program,
+                          std::shared_ptr<RoutinePrograms> routines) {
   RowFinder rows;
   rows.look_at(bound);
   if (rows.found()) return sql_error("0A000", "a whole row in this place is not supported");
@@ -252,8 +263,7 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
     }
   }
   set_limits(&parts.resources);
-  Generator generator(bound, &parts.resources);
-  SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
+  SCYPER_ASSIGN_OR_RETURN(ir::Function function, code_of(text, bound, &parts.resources));
   parts.footprint = parts.resources.footprint;
   parts.footprint.writes |= bound.writes;
   parts.footprint.writes_shared |= bound.writes_shared;
@@ -270,9 +280,9 @@ Status Compiler::generate(const BoundProgram& bound, Program* program, std::shar
   note_temporary(&parts);
   for (const auto& update : parts.resources.updates) parts.updates.push_back(update.get());
   for (const auto& table : parts.resources.tables) parts.table_partitions.push_back(table->partition_array());
-  std::string broken = ir::verify(function);
-  if (!broken.empty()) return absl::InternalError("generated code is wrong: " + broken);
-  SCYPER_RETURN_IF_ERROR(add_code(std::move(function), &parts));
+  SCYPER_RETURN_IF_ERROR(check_code(function, text));
+  SCYPER_RETURN_IF_ERROR(
+      contained(Phase::kCompiling, text, [&] { return add_code(std::move(function), text, &parts); }));
   compiled_.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
 }
@@ -302,7 +312,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
   Binder binder(*catalog, text, parameter_count);
   binder.set_foreign_files_directory(options_.foreign_files_directory);
   PlBinder::name_parameters(named, &binder);
-  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, parameter_types));
+  SCYPER_ASSIGN_OR_RETURN(auto bound, bind_statement(text, statement, parameter_types, &binder));
   auto parts = std::make_unique<ProgramParts>();
   parts->command = command_of(statement);
   parts->catalog_version = catalog->version;
@@ -318,7 +328,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
     bound->columns = {{"QUERY PLAN", make_type(TypeId::kText), false, false}};
   }
   auto program = std::make_shared<Program>(std::move(parts));
-  SCYPER_RETURN_IF_ERROR(generate(*bound, program.get(), routines));
+  SCYPER_RETURN_IF_ERROR(generate(text, *bound, program.get(), routines));
   return program;
 }
 
@@ -343,7 +353,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   routine.name = "inline_code_block";
   routine.procedure = true;
   Binder binder(*catalog, body);
-  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_routine(routine, *parsed));
+  SCYPER_ASSIGN_OR_RETURN(auto bound, bind_routine(body, routine, *parsed, &binder));
   auto parts = std::make_unique<ProgramParts>();
   parts->command = command;
   parts->search_path = search_path;
@@ -354,7 +364,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   auto routines = routines_of(*catalog);
   parts->routines = routines;
   auto program = std::make_shared<Program>(std::move(parts));
-  SCYPER_RETURN_IF_ERROR(generate(*bound, program.get(), routines));
+  SCYPER_RETURN_IF_ERROR(generate(body, *bound, program.get(), routines));
   return program;
 }
 
@@ -398,9 +408,16 @@ std::vector<std::string> Compiler::split(std::string_view sql) {
   return texts;
 }
 
-StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view given_text,
+StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view text,
                                                                    const std::vector<SqlType>& types,
                                                                    std::shared_ptr<const Catalog> catalog) {
+  return contained(Phase::kCompiling, without_search_path(text),
+                   [&] { return find_dynamic_program(text, types, std::move(catalog)); });
+}
+
+StatusOr<std::shared_ptr<const Program>> Compiler::find_dynamic_program(std::string_view given_text,
+                                                                        const std::vector<SqlType>& types,
+                                                                        std::shared_ptr<const Catalog> catalog) {
   std::vector<std::string> search_path, names;
   const std::string_view text = take_names(take_search_path(given_text, &search_path), &names);
   std::string key(given_text);
@@ -480,7 +497,7 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
     session_roles.current = owner->name;
   const RoleScope roles(&session_roles);
   Binder binder(*catalog, body);
-  auto bind = binder.bind_routine(routine, *parsed);
+  auto bind = bind_routine(body, routine, *parsed, &binder);
   if (!bind.ok()) return without_position(bind.status(), routine);
   std::unique_ptr<BoundProgram> bound = *std::move(bind);
   auto parts = std::make_unique<ProgramParts>();
@@ -492,23 +509,30 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
   parts->search_path = search_path;
   parts->roles = session_roles;
   auto program = std::make_unique<Program>(std::move(parts));
-  routines->in_progress[key] = program.get();
-  Status status = generate(*bound, program.get(), routines);
-  routines->in_progress.erase(key);
-  SCYPER_RETURN_IF_ERROR(status);
+  Status status;
+  {
+    const RoutineInProgress in_progress(routines.get(), key, program.get());
+    status = contained(Phase::kGenerating, body, [&] { return generate(body, *bound, program.get(), routines); });
+  }
+  if (!status.ok()) {
+    drop_callers(*program, routines.get());
+    return status;
+  }
   const Program* result = program.get();
   routines->programs[key] = std::move(program);
   return result;
 }
 
 namespace {
-Status append_code(const BoundProgram& bound, jit::Jit* jit, std::string* out) {
+Status append_code(std::string_view text, const BoundProgram& bound, jit::Jit* jit, std::string* out) {
   ProgramResources resources;
-  Generator generator(bound, &resources);
-  SCYPER_ASSIGN_OR_RETURN(ir::Function function, generator.generate());
+  SCYPER_ASSIGN_OR_RETURN(ir::Function function, code_of(text, bound, &resources));
+  SCYPER_RETURN_IF_ERROR(check_code(function, text));
   *out += ir::to_string(function);
   if (jit == nullptr) return absl::OkStatus();
-  SCYPER_ASSIGN_OR_RETURN(std::string machine_code, jit->assembly(function, jit::Tier::kBetter));
+  SCYPER_ASSIGN_OR_RETURN(std::string machine_code, contained(Phase::kCompiling, text, [&] {
+                            return jit->assembly(function, jit::Tier::kBetter);
+                          }));
   absl::StrAppend(out, "machine code of ", bound.name.empty() ? "the statement" : bound.name, "\n", machine_code);
   return absl::OkStatus();
 }
@@ -520,13 +544,12 @@ StatusOr<std::string> Compiler::explain_plan(std::string_view text, const ast::S
   auto start = std::chrono::steady_clock::now();
   Binder binder(*catalog, text, parameter_count);
   binder.set_foreign_files_directory(options_.foreign_files_directory);
-  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, {}));
+  SCYPER_ASSIGN_OR_RETURN(auto bound, bind_statement(text, statement, {}, &binder));
   ProgramResources resources;
   set_limits(&resources);
   resources.explains = true;
   resources.explain_options = options;
-  Generator generator(*bound, &resources);
-  SCYPER_RETURN_IF_ERROR(generator.generate().status());
+  SCYPER_RETURN_IF_ERROR(code_of(text, *bound, &resources).status());
   std::chrono::duration<double, std::milli> planning = std::chrono::steady_clock::now() - start;
   std::string summary = options.summary ? absl::StrFormat("%.3f", planning.count()) : "";
   if (options.json) {
@@ -542,7 +565,7 @@ StatusOr<std::string> Compiler::explain_plan(std::string_view text, const ast::S
 StatusOr<std::string> Compiler::explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
                                         std::shared_ptr<const Catalog> catalog, jit::Jit* jit) {
   Binder binder(*catalog, text, parameter_count);
-  SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(statement, {}));
+  SCYPER_ASSIGN_OR_RETURN(auto bound, bind_statement(text, statement, {}, &binder));
   std::string out;
   // of a CALL, what runs is the procedure
   for (const auto& callee : bound->callees) {
@@ -551,10 +574,10 @@ StatusOr<std::string> Compiler::explain(std::string_view text, const ast::Statem
     SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
     const SessionPathScope session(&search_path);
     Binder inner(*catalog, body);
-    SCYPER_ASSIGN_OR_RETURN(auto routine, inner.bind_routine(*callee, *parsed));
-    SCYPER_RETURN_IF_ERROR(append_code(*routine, jit, &out));
+    SCYPER_ASSIGN_OR_RETURN(auto routine, bind_routine(body, *callee, *parsed, &inner));
+    SCYPER_RETURN_IF_ERROR(append_code(body, *routine, jit, &out));
   }
-  SCYPER_RETURN_IF_ERROR(append_code(*bound, jit, &out));
+  SCYPER_RETURN_IF_ERROR(append_code(text, *bound, jit, &out));
   return out;
 }
 

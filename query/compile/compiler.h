@@ -74,6 +74,9 @@ class Compiler {
   static std::vector<std::string> split(std::string_view sql);
 
  private:
+  StatusOr<std::shared_ptr<const Program>> find_dynamic_program(std::string_view text,
+                                                                const std::vector<SqlType>& types,
+                                                                std::shared_ptr<const Catalog> catalog);
   // Does not hold `routines`.
   StatusOr<std::shared_ptr<Program>> make_program(std::string_view text, const ast::Statement& statement,
                                                   size_t parameter_count, const std::vector<SqlType>& parameter_types,
@@ -82,8 +85,9 @@ class Compiler {
                                                   const ExplainOptions* analysed,
                                                   const std::vector<std::string>& names = {});
   void set_limits(ProgramResources* resources) const;
-  Status add_code(ir::Function function, ProgramParts* parts);
-  Status generate(const BoundProgram& bound, Program* program, std::shared_ptr<RoutinePrograms> routines);
+  Status add_code(ir::Function function, std::string_view text, ProgramParts* parts);
+  Status generate(std::string_view text, const BoundProgram& bound, Program* program,
+                  std::shared_ptr<RoutinePrograms> routines);
 
   AdvisoryLocks locks_;
   jit::Tiering* const tiering_;

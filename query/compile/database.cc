@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/internal_error.h"
 #include "base/object_name.h"
 #include "compile/alone.h"
 #include "compile/catalog_tables.h"
@@ -12,7 +13,9 @@
 #include "compile/copy.h"
 #include "compile/definition.h"
 #include "compile/definitions.h"
+#include "compile/load_rows.h"
 #include "compile/parameter_count.h"
+#include "compile/phases.h"
 #include "compile/prepared_statement.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
@@ -82,26 +85,35 @@ class DatabaseImpl final : public Database {
     return statements.ok() && statements->size() == 1 && asks_for_rows(*(*statements)[0]);
   }
   StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
-                                                        std::shared_ptr<const Catalog> catalog) override;
+                                                        std::shared_ptr<const Catalog> catalog) override {
+    return contained(Phase::kCompiling, without_search_path(sql),
+                     [&] { return prepare_text(sql, std::move(catalog)); });
+  }
   std::shared_ptr<const Program> first_program_of(const Prepared& prepared) const override;
   Status make_native(const Program& program) override;
   void request_better(const Program& program) override;
-  StatusOr<std::shared_ptr<const Program>> program_of(const Prepared& prepared) override;
+  StatusOr<std::shared_ptr<const Program>> program_of(const Prepared& prepared) override {
+    return contained(Phase::kCompiling, without_search_path(prepared.text()),
+                     [&] { return current_program(prepared); });
+  }
   bool wants_companions(const Program& program) const override;
   Status add_companions(const Program& program) override;
-  Status define(const Prepared& prepared, ResultSet* result, DefinitionRun* run) override;
+  Status define(const Prepared& prepared, ResultSet* result, DefinitionRun* run) override {
+    return contained(Phase::kDefining, without_search_path(prepared.text()),
+                     [&] { return define_next(prepared, result, run); });
+  }
   std::unique_ptr<Definitions> open_definitions();
   Status drop_temporary_tables(const std::string& session_schema) override;
   void release_locks(const std::string& session_schema) override { compiler_.locks()->release_all(session_schema); }
   bool has_temporary_tables(std::string_view session_schema) const override;
   StatusOr<std::unique_ptr<CopyRows>> open_copy_for(std::string_view sql,
-                                                    std::shared_ptr<const Catalog> current) override;
+                                                    std::shared_ptr<const Catalog> current) override {
+    return contained(Phase::kCompiling, without_search_path(sql), [&] { return open_copy_text(sql, current); });
+  }
   Status copy(CopyRows* rows, ResultSet* result, DefinitionRun* run) override;
   Status fill_table(const Definer& definer, const std::shared_ptr<const Catalog>& next, ResultSet* result,
                     DefinitionRun* run);
   Status load(std::string_view table, std::span<const Datum> values, std::string* redo) override;
-  Status load_checked(const storage::TableSchema& schema, const TableRules& rules, std::span<const Datum> values,
-                      std::string* redo);
   Status append(storage::Table* table, const std::vector<std::vector<Datum>>& parts, std::string* redo);
   void restore(std::shared_ptr<const Catalog> catalog) override {
     auto next = std::make_shared<Catalog>(*catalog);
@@ -117,6 +129,10 @@ class DatabaseImpl final : public Database {
   }
 
  private:
+  StatusOr<std::shared_ptr<const Prepared>> prepare_text(std::string_view sql, std::shared_ptr<const Catalog> catalog);
+  StatusOr<std::shared_ptr<const Program>> current_program(const Prepared& prepared);
+  Status define_next(const Prepared& prepared, ResultSet* result, DefinitionRun* run);
+  StatusOr<std::unique_ptr<CopyRows>> open_copy_text(std::string_view sql, std::shared_ptr<const Catalog> current);
   StatusOr<std::shared_ptr<const Program>> compile(const PreparedStatement& prepared,
                                                    std::shared_ptr<const Catalog> catalog);
   Status explain(const PreparedStatement& prepared, ResultSet* result);
@@ -148,8 +164,8 @@ StatusOr<std::vector<std::string>> DatabaseImpl::split(std::string_view text) {
   return texts;
 }
 
-StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_for(std::string_view text,
-                                                                    std::shared_ptr<const Catalog> catalog) {
+StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_text(std::string_view text,
+                                                                     std::shared_ptr<const Catalog> catalog) {
   std::vector<std::string> search_path;
   const std::string_view sql = take_search_path(text, &search_path);
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*catalog, search_path, sql));
@@ -225,7 +241,7 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedSta
                                      std::move(catalog));
 }
 
-StatusOr<std::shared_ptr<const Program>> DatabaseImpl::program_of(const Prepared& base) {
+StatusOr<std::shared_ptr<const Program>> DatabaseImpl::current_program(const Prepared& base) {
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   CHECK(prepared.kind_ == Prepared::Kind::kProgram);
   auto current = catalog();
@@ -331,8 +347,8 @@ Status DatabaseImpl::fill_table(const Definer& definer, const std::shared_ptr<co
   return Status();
 }
 
-StatusOr<std::unique_ptr<CopyRows>> DatabaseImpl::open_copy_for(std::string_view text,
-                                                                std::shared_ptr<const Catalog> current) {
+StatusOr<std::unique_ptr<CopyRows>> DatabaseImpl::open_copy_text(std::string_view text,
+                                                                 std::shared_ptr<const Catalog> current) {
   std::vector<std::string> search_path;
   const std::string_view sql = take_search_path(text, &search_path);
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*current, search_path, sql));
@@ -404,7 +420,7 @@ bool DatabaseImpl::has_temporary_tables(std::string_view session_schema) const {
   return !with_temporary({}, *current, std::string(session_schema)).empty();
 }
 
-Status DatabaseImpl::define(const Prepared& base, ResultSet* result, DefinitionRun* run) {
+Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, DefinitionRun* run) {
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   switch (prepared.kind_) {
     case Prepared::Kind::kNothing:
@@ -479,57 +495,6 @@ Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* resul
   return absl::OkStatus();
 }
 
-namespace {
-bool has_rules(const TableRules& rules) {
-  return !rules.checks.empty() || !rules.foreign_keys.empty() ||
-         std::any_of(rules.columns.begin(), rules.columns.end(),
-                     [](const auto& column) { return !column.generated_text.empty(); });
-}
-}  // namespace
-
-// Row after row through an INSERT, which knows the table's rules; generated columns are computed.
-Status DatabaseImpl::load_checked(const storage::TableSchema& schema, const TableRules& rules,
-                                  std::span<const Datum> values, std::string* redo) {
-  const size_t width = storage::visible_columns(schema);
-  std::string columns, parameters;
-  std::vector<size_t> given;
-  for (size_t c = 0; c < width; c++) {
-    if (!rules.columns[c].generated_text.empty()) continue;
-    given.push_back(c);
-    absl::StrAppend(&columns, given.size() == 1 ? "" : ", ", quote_identifier(schema.columns[c].name));
-    absl::StrAppend(&parameters, given.size() == 1 ? "$" : ", $", given.size());
-  }
-  SCYPER_ASSIGN_OR_RETURN(auto prepared,
-                          prepare(absl::StrCat("INSERT INTO ", quote_identifier(schema.name), " (", columns,
-                                               ") OVERRIDING SYSTEM VALUE VALUES (", parameters, ")")));
-  SCYPER_ASSIGN_OR_RETURN(auto program, program_of(*prepared));
-  storage::ChangeLog::Options limits;
-  limits.undo_limit_bytes = limits.redo_limit_bytes = SIZE_MAX / 4;
-  SCYPER_ASSIGN_OR_RETURN(auto log, storage::ChangeLog::create(arena_.get(), limits));
-  log->record_redo(redo != nullptr);
-  ScratchArena scratch(size_t{1} << 30);
-  ResultSet result;
-  ExecContext context;
-  enter_alone(options_, log.get(), &scratch, &result, &context);
-  std::vector<Datum> row(given.size());
-  for (size_t at = 0; at < values.size(); at += width) {
-    for (size_t i = 0; i < given.size(); i++) row[i] = values[at + given[i]];
-    const Outcome outcome = program->run(&context, row.data());
-    scratch.reset();
-    if (outcome == Outcome::kOk) continue;
-    log->rollback_all();
-    return status_of(context.error);
-  }
-  if (!log->log_sequences()) {  // of triggers
-    Status status = storage::change_status(log->last_result(), *log, nullptr);
-    log->rollback_all();
-    return status;
-  }
-  if (redo != nullptr) redo->append(log->redo());
-  log->commit();
-  return absl::OkStatus();
-}
-
 Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values, std::string* redo) {
   auto table = catalog()->find_table(name);
   if (table == nullptr) table = catalog()->find_table(object_key_of_text(name));
@@ -540,7 +505,7 @@ Status DatabaseImpl::load(std::string_view name, std::span<const Datum> values, 
   const auto current = catalog();
   auto rules = current->rules.find(schema.id);
   if (rules != current->rules.end() && has_rules(rules->second))
-    return load_checked(schema, rules->second, values, redo);
+    return load_by_insert(this, schema, rules->second, values, redo);
   std::vector<std::vector<Datum>> parts(table->partition_count());
   if (schema.scheme == storage::PartitionScheme::kShared || table->partition_count() == 1) {
     parts[0].assign(values.begin(), values.end());
@@ -575,6 +540,7 @@ std::string_view Database::definition_of_log(std::string_view log, std::string_v
 }
 
 StatusOr<std::unique_ptr<Database>> Database::create(const DatabaseOptions& options) {
+  name_statements_by_fingerprint();
   // address space is cheap, so the budget alone bounds memory
   size_t reserve = std::max<size_t>(options.memory_bytes * 2, size_t{1} << 30);
   SCYPER_ASSIGN_OR_RETURN(auto arena, storage::Arena::create(reserve, options.memory_bytes, options.page_mode));

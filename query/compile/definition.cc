@@ -1,8 +1,11 @@
 #include "compile/definition.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
+#include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "compile/temporary.h"
@@ -16,6 +19,15 @@
 namespace scyper::query {
 
 using ast::node_as;
+
+namespace {
+Failpoint define_breaks("define.breaks"), define_throws("define.throws");
+
+void pass_failpoints() {
+  INVARIANT(!define_breaks.fires());
+  if (define_throws.fires()) throw std::out_of_range("failpoint define.throws");
+}
+}  // namespace
 
 Status Definer::error(std::string_view sqlstate, std::string_view message, int32_t location) const {
   return sql_error(sqlstate, message, position_at(text_, location));
@@ -42,8 +54,19 @@ Status Definer::define_other(const ast::Statement& statement, ResultSet* result)
   }
 }
 
+namespace {
+// Definitions whose only change of a table that others see is their last step.
+bool ends_in_place(const ast::Statement& statement) {
+  const auto* drop = ast::node_if<ast::DropStatement>(&statement);
+  return statement.kind == ast::StatementKind::kCreateIndex ||
+         (drop != nullptr && drop->object == ast::ObjectKind::kIndex);
+}
+}  // namespace
+
 StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statement, ResultSet* result) {
   SCYPER_RETURN_IF_ERROR(authorize(statement));
+  if (!ends_in_place(statement) || is_temporary_) keeps_tables_ = true;
+  if (!keeps_tables_) pass_failpoints();  // its last step is one that nothing takes back
   Status status;
   switch (statement.kind) {
     case ast::StatementKind::kCreateTable:
@@ -104,6 +127,7 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
   for (std::string& notice : result->notices)
     notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);
   SCYPER_RETURN_IF_ERROR(status);
+  if (keeps_tables_) pass_failpoints();
   drop_hot_views_without_table();
   if (is_temporary_ && next_ != nullptr) note_temporary_schemas(next_.get());
   return std::move(next_);

@@ -1,6 +1,7 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
+#include "base/invariant.h"
 #include "bind/pl_binder.h"
 #include "compile/definition.h"
 #include "parse/name_path.h"
@@ -117,7 +118,7 @@ Status Definer::copy_indexes(const ast::TableLike& like, storage::TableSchema* s
         column = static_cast<uint32_t>(find_column(*schema, definition.name));
         continue;
       }
-      rules->columns.push_back(old_->rules.at(from.id).columns[column]);
+      rules->columns.push_back(found_in(old_->rules, from.id).columns[column]);
       schema->columns.push_back(definition);
       schema->hidden_columns++;
       column = static_cast<uint32_t>(schema->columns.size() - 1);

@@ -28,6 +28,7 @@ void merge_cascades(std::vector<std::string>* notices) {
 Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   result->command_tag = absl::StrCat("DROP ", drop.object_name);
   if (drop.is_hot_data) return drop_hot_views(drop, result);
+  if (drop.object == ast::ObjectKind::kIndex) return drop_indexes(drop, result);
   for (const auto& object : drop.objects)  // all of them are there, before what depends on them counts
     if (drop.object == ast::ObjectKind::kTable && !drop.if_exists && !name_taken(object.name.back()))
       return error("42P01", absl::StrCat("table \"", object.name.back(), "\" does not exist"), -1);
@@ -59,9 +60,6 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
       case ast::ObjectKind::kDomain:
         SCYPER_RETURN_IF_ERROR(drop_type(name, drop, result));
         break;
-      case ast::ObjectKind::kIndex:
-        SCYPER_RETURN_IF_ERROR(drop_index(name, drop, result));
-        break;
       case ast::ObjectKind::kSequence:
         SCYPER_RETURN_IF_ERROR(drop_sequence(name, drop, result));
         break;
@@ -81,8 +79,32 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   return absl::OkStatus();
 }
 
-Status Definer::drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
-  auto it = next().index_tables.find(name);
+// Tables may lose their indexes in place, which nothing takes back: all that can fail comes before.
+Status Definer::drop_indexes(const ast::DropStatement& drop, ResultSet* result) {
+  std::vector<std::string> plain, hidden;
+  for (const auto& object : drop.objects) {
+    const std::string& name = object.name.back();
+    if (std::count(plain.begin(), plain.end(), name) + std::count(hidden.begin(), hidden.end(), name) != 0) continue;
+    SCYPER_RETURN_IF_ERROR(may_drop_index(name, drop, result));
+    const auto it = next().index_tables.find(name);
+    if (it == next().index_tables.end()) continue;
+    const storage::TableSchema& schema = next().find_table(it->second)->schema();
+    const auto index =
+        std::find_if(schema.indexes.begin(), schema.indexes.end(), [&](const auto& i) { return i.name == name; });
+    const size_t visible = visible_columns(schema);
+    const bool is_plain =
+        std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t column) { return column >= visible; });
+    (is_plain ? plain : hidden).push_back(name);
+  }
+  for (const std::string& name : hidden) SCYPER_RETURN_IF_ERROR(remove_index(name));  // the table is made anew
+  for (const std::string& name : plain) SCYPER_RETURN_IF_ERROR(remove_index(name));
+  merge_cascades(&result->notices);
+  return absl::OkStatus();
+}
+
+// Whether it may go, and what goes with it.
+Status Definer::may_drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+  const auto it = next().index_tables.find(name);
   if (it == next().index_tables.end()) {
     if (!drop.if_exists) return error("42704", absl::StrCat("index \"", name, "\" does not exist"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  index \"", name, "\" does not exist, skipping"));
@@ -97,8 +119,7 @@ Status Definer::drop_index(const std::string& name, const ast::DropStatement& dr
                                         it->second, " requires it"),
                            -1),
                      absl::StrCat("You can drop constraint ", name, " on table ", it->second, " instead."));
-  SCYPER_RETURN_IF_ERROR(drop_references_to(it->second, *index, "index " + name, drop.cascade, result));
-  return remove_index(name);
+  return drop_references_to(it->second, *index, "index " + name, drop.cascade, result);
 }
 
 // Foreign keys that need the unique index go with it, or keep it.

@@ -72,6 +72,14 @@ std::string plain_column(const ast::IndexElement& element) {
 
 }  // namespace
 
+namespace {
+// Nobody else knows the table: the statement has made it.
+bool is_made_here(const storage::Table& table, const Catalog& before) {
+  const auto known = before.find_table(table.schema().id);
+  return known == nullptr || known.get() != &table;
+}
+}  // namespace
+
 std::vector<std::string> key_names(const storage::TableSchema& schema, const storage::IndexDef& index) {
   std::vector<std::string> names;
   std::set<std::string> taken;
@@ -146,7 +154,9 @@ Status Definer::fill_hidden_columns(TableChange* change) {
 Status Definer::make_room_for_index(const storage::TableSchema& schema) {
   if (LocalIndexes::is_defining() || schema.indexes.size() < storage::kMaxIndexesPerTable) return absl::OkStatus();
   const auto local = std::find_if(schema.indexes.begin(), schema.indexes.end(), is_local);
-  return local == schema.indexes.end() ? absl::OkStatus() : remove_index(std::string(local->name));
+  if (local == schema.indexes.end()) return absl::OkStatus();
+  keeps_tables_ = true;  // what follows may fail
+  return remove_index(std::string(local->name));
 }
 
 Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet* result) {
@@ -176,7 +186,8 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
     return error("54011", "a table can have at most 16 indexes", -1);
   index.id = IndexId(LocalIndexes::is_defining() ? next_local_index(next()) : draw_number(&next().next_index_id));
   next().index_tables[index.name] = schema.name;
-  if (!keeps_tables_ && change.columns.size() == visible_columns(schema) + schema.hidden_columns)
+  const bool is_in_place = !keeps_tables_ || is_made_here(*table, *old_);
+  if (is_in_place && change.columns.size() == visible_columns(schema) + schema.hidden_columns)
     return table->create_index(std::move(index), format_datum);
   SCYPER_RETURN_IF_ERROR(fill_hidden_columns(&change));
   change.schema.indexes.push_back(std::move(index));
@@ -203,7 +214,7 @@ Status Definer::remove_index(const std::string& name) {
   const auto position = static_cast<size_t>(index - schema.indexes.begin());
   next().index_tables.erase(name);
   const size_t visible = visible_columns(schema);
-  if (!keeps_tables_ &&
+  if ((!keeps_tables_ || is_made_here(*table, *old_)) &&
       std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t c) { return c >= visible; }))
     return table->drop_index(static_cast<uint32_t>(position)), absl::OkStatus();
   TableChange change = begin_change(table, next().rules[schema.id]);

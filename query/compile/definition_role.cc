@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/invariant.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
 
@@ -54,7 +55,7 @@ Status check_attributes(const Role& by, const std::vector<ast::RoleOption>& opti
 
 const Role& Definer::actor() const {
   const Role* role = current_role(old_->roles);
-  CHECK(role != nullptr);  // check_roles() comes before a definition runs
+  INVARIANT(role != nullptr);  // check_roles() comes before a definition runs
   return *role;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/internal_error.h"
 #include "base/object_name.h"
 #include "compile/alone.h"
 #include "compile/catalog_tables.h"
@@ -143,7 +144,10 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
     return base_ != nullptr ? base_ : services_.published();
   }
   Status define(ExecContext* context, std::string_view text, const Datum* arguments,
-                const std::vector<SqlType>& types) override;
+                const std::vector<SqlType>& types) override {
+    return contained(Phase::kDefining, without_search_path(text),
+                     [&] { return define_next(context, text, arguments, types); });
+  }
   std::string with_temporary(std::string_view text) const override {
     std::vector<std::string> search_path;
     const std::string_view sql = take_search_path(text, &search_path);
@@ -173,6 +177,8 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
     size_t before = 0;               // the version that it was made of
     bool is_of_transaction = false;  // it differs in tables only that the transaction will not leave
   };
+  Status define_next(ExecContext* context, std::string_view text, const Datum* arguments,
+                     const std::vector<SqlType>& types);
   Status fill(const Definer& definer, const std::vector<std::string>& names, const std::vector<SqlType>& types,
               const Datum* arguments, const std::shared_ptr<const Catalog>& next, ExecContext* context,
               std::string* redo);
@@ -211,8 +217,8 @@ Status check_running(const Catalog& before, const Catalog& after) {
 
 }  // namespace
 
-Status TransactionDefinitions::define(ExecContext* context, std::string_view text, const Datum* arguments,
-                                      const std::vector<SqlType>& types) {
+Status TransactionDefinitions::define_next(ExecContext* context, std::string_view text, const Datum* arguments,
+                                           const std::vector<SqlType>& types) {
   std::vector<std::string> search_path, names;
   const std::string_view sql = take_names(take_search_path(text, &search_path), &names);
   const auto now = catalog();

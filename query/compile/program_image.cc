@@ -3,7 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "compile/program_parts.h"
 #include "runtime/swap.h"
 
@@ -62,7 +62,7 @@ class ImageReader {
 
  private:
   const char* take(size_t size) {
-    CHECK(bytes_.size() >= size);
+    INVARIANT(bytes_.size() >= size);
     const char* data = bytes_.data();
     bytes_.remove_prefix(size);
     return data;
@@ -197,7 +197,7 @@ void put_program(const Program& program, const std::vector<const Program*>& all,
   if (entry != nullptr) {
     image->pins.push_back(std::move(form.native));
   } else {
-    CHECK(form.function != nullptr);
+    INVARIANT(form.function != nullptr);
     put_function(*form.function, out);
   }
 }
@@ -271,7 +271,7 @@ std::string export_better(const Program& program, ProgramImage* image) {
   image->form = form;
   std::vector<const Program*> all;
   collect(program, &all);
-  CHECK(all.size() == image->codes.size());
+  INVARIANT(all.size() == image->codes.size());
   ImageWriter out;
   for (uint64_t i = 0; i < all.size(); i++) {
     jit::TieredCode::Form now = all[i]->parts().code->form();
@@ -292,7 +292,7 @@ void improve_program(const Program& program, std::string_view bytes, bool starts
   while (!in.is_empty()) {
     const auto number = in.get<uint64_t>();
     const auto entry = in.get<jit::NativeCode::Entry>();
-    CHECK(number < all.size());
+    INVARIANT(number < all.size());
     all[number]->parts().code->improve_to(entry, in.get<jit::Tier>(), starts);
   }
 }
@@ -319,7 +319,7 @@ std::shared_ptr<const Program> import_program(std::string_view bytes) {
   auto imported = std::make_shared<Imported>();
   std::vector<std::vector<uint64_t>> callees(in.get<uint64_t>());
   for (auto& numbers : callees) imported->programs.push_back(get_program(&in, &numbers));
-  CHECK(in.is_empty() && !callees.empty());
+  INVARIANT(in.is_empty() && !callees.empty());
   for (size_t i = 0; i < callees.size(); ++i) {
     for (uint64_t number : callees[i]) {
       imported->programs[i]->parts().callees.push_back(imported->programs[number].get());

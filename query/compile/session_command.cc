@@ -12,6 +12,7 @@
 #include "parse/setting_text.h"
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
+#include "query/refused_in_blocks.h"
 #include "query/type_numbers.h"
 
 namespace scyper::query {
@@ -261,6 +262,25 @@ StatusOr<std::vector<SessionCommand>> read_commands(std::string_view sql) {
     SCYPER_RETURN_IF_ERROR(read_command(statement, &commands[i]));
   }
   return commands;
+}
+
+std::string command_refused_in_block(std::string_view sql) {
+  constexpr std::string_view kOthers[] = {"VACUUM",       "CREATE DATABASE",   "DROP DATABASE",
+                                          "ALTER SYSTEM", "CREATE TABLESPACE", "DROP TABLESPACE"};
+  const absl::string_view text(sql.data(), sql.size());
+  const auto mentions = [&](const char* word) { return absl::StrContainsIgnoreCase(text, word); };
+  if (!mentions("concurrently") && !mentions("vacuum") && !mentions("database") && !mentions("system") &&
+      !mentions("tablespace"))
+    return "";
+  const auto statements = parse_sql(sql);
+  if (!statements.ok() || statements->size() != 1) return "";
+  const ast::Statement& statement = *(*statements)[0];
+  if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement))
+    return std::find(std::begin(kOthers), std::end(kOthers), other->command) != std::end(kOthers) ? other->command : "";
+  const auto* create = ast::node_if<ast::CreateIndexStatement>(&statement);
+  if (create != nullptr && create->concurrently) return "CREATE INDEX CONCURRENTLY";
+  const auto* drop = ast::node_if<ast::DropStatement>(&statement);
+  return drop != nullptr && drop->concurrently ? "DROP INDEX CONCURRENTLY" : "";
 }
 
 StatusOr<std::string> with_parameter_types(std::string_view sql, const std::vector<std::string>& types) {

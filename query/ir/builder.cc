@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/invariant.h"
+
 namespace scyper::query::ir {
 namespace {
 
@@ -75,7 +77,7 @@ Builder::Builder(std::string name) {
 }
 
 Reg Builder::new_register(Type type, bool is_mutable) {
-  CHECK(type != Type::kVoid);
+  INVARIANT(type != Type::kVoid);
   function_.registers.push_back(type);
   function_.mutable_registers.push_back(is_mutable);
   constants_.push_back(0);
@@ -84,7 +86,7 @@ Reg Builder::new_register(Type type, bool is_mutable) {
 }
 
 Inst& Builder::emit(Inst inst) {
-  CHECK(!terminated());
+  INVARIANT(!terminated());
   auto& block = function_.blocks[current_];
   block.push_back(inst);
   return block.back();
@@ -96,13 +98,13 @@ Reg Builder::emit_value(Inst inst, Type result) {
 }
 
 void Builder::assign(Reg variable, Reg value) {
-  CHECK(function_.mutable_registers[variable]);
-  CHECK(type_of(variable) == type_of(value));
+  INVARIANT(function_.mutable_registers[variable]);
+  INVARIANT(type_of(variable) == type_of(value));
   emit({.op = Op::kMove, .type = type_of(value), .dst = variable, .a = value});
 }
 
 Reg Builder::constant(Type type, int64_t value) {
-  CHECK(type != Type::kPtr || value == 0);
+  INVARIANT(type != Type::kPtr || value == 0);
   value = canonical(type, value);
   const Reg reg = emit_value({.op = Op::kConst, .type = type, .imm = value}, type);
   constants_[reg] = value;
@@ -132,7 +134,7 @@ Reg Builder::data_address(int64_t offset) {
 
 int64_t Builder::reserve_frame(uint32_t bytes) {
   const uint32_t offset = (function_.frame_bytes + 15) / 16 * 16;
-  CHECK(bytes <= UINT32_MAX - 16 - offset);
+  INVARIANT(bytes <= UINT32_MAX - 16 - offset);
   function_.frame_bytes = offset + bytes;
   return offset;
 }
@@ -177,23 +179,23 @@ std::optional<Reg> Builder::fold_binary(Op op, Reg a, Reg b) {
 }
 
 Reg Builder::binary(Op op, Reg a, Reg b) {
-  CHECK(op >= Op::kAdd && op <= Op::kFDiv);
-  CHECK(type_of(a) == type_of(b));
+  INVARIANT(op >= Op::kAdd && op <= Op::kFDiv);
+  INVARIANT(type_of(a) == type_of(b));
   if (auto folded = fold_binary(op, a, b)) return *folded;
   return emit_value({.op = op, .type = type_of(a), .a = a, .b = b}, type_of(a));
 }
 
 Reg Builder::binary_checked(Op op, Reg a, Reg b, Block on_overflow) {
-  CHECK(op >= Op::kAddChecked && op <= Op::kMulChecked);
-  CHECK(type_of(a) == type_of(b));
+  INVARIANT(op >= Op::kAddChecked && op <= Op::kMulChecked);
+  INVARIANT(type_of(a) == type_of(b));
   if (auto folded = fold_binary(op, a, b)) return *folded;
   return emit_value({.op = op, .type = type_of(a), .a = a, .b = b, .target = on_overflow}, type_of(a));
 }
 
 Reg Builder::compare(Op op, Reg a, Reg b) {
-  CHECK(is_comparison(op));
+  INVARIANT(is_comparison(op));
   const Type type = type_of(a);
-  CHECK(type == type_of(b));
+  INVARIANT(type == type_of(b));
   if (is_constant_[a] && is_constant_[b] && op < Op::kULt) {
     return constant(Type::kI8, compare_constants(op, as_signed(type, constants_[a]), as_signed(type, constants_[b])));
   }
@@ -201,8 +203,8 @@ Reg Builder::compare(Op op, Reg a, Reg b) {
 }
 
 Reg Builder::select(Reg condition, Reg a, Reg b) {
-  CHECK(type_of(condition) == Type::kI8);
-  CHECK(type_of(a) == type_of(b));
+  INVARIANT(type_of(condition) == Type::kI8);
+  INVARIANT(type_of(a) == type_of(b));
   if (is_constant_[condition]) {
     const Reg chosen = constants_[condition] != 0 ? a : b;
     if (!function_.mutable_registers[chosen]) return chosen;
@@ -211,7 +213,7 @@ Reg Builder::select(Reg condition, Reg a, Reg b) {
 }
 
 Reg Builder::convert(Op op, Reg a, Type to) {
-  CHECK(op >= Op::kSExt && op <= Op::kBitcast);
+  INVARIANT(op >= Op::kSExt && op <= Op::kBitcast);
   const Type from = type_of(a);
   if (from == to && !function_.mutable_registers[a]) return a;
   if (from == to) return emit_value({.op = Op::kMove, .type = to, .a = a}, to);
@@ -229,7 +231,7 @@ Reg Builder::convert(Op op, Reg a, Type to) {
 Reg Builder::bswap(Reg a) { return emit_value({.op = Op::kBswap, .type = type_of(a), .a = a}, type_of(a)); }
 
 Reg Builder::load(Type type, Reg base, int64_t offset) {
-  CHECK(type_of(base) == Type::kPtr);
+  INVARIANT(type_of(base) == Type::kPtr);
   return emit_value({.op = Op::kLoad, .type = type, .a = base, .imm = offset}, type);
 }
 
@@ -240,12 +242,12 @@ Reg Builder::load_invariant(Type type, Reg base, int64_t offset) {
 }
 
 void Builder::store(Reg base, int64_t offset, Reg value) {
-  CHECK(type_of(base) == Type::kPtr);
+  INVARIANT(type_of(base) == Type::kPtr);
   emit({.op = Op::kStore, .type = type_of(value), .a = base, .b = value, .imm = offset});
 }
 
 Reg Builder::index(Reg base, Reg index, int64_t scale) {
-  CHECK(type_of(base) == Type::kPtr && type_of(index) == Type::kI64);
+  INVARIANT(type_of(base) == Type::kPtr && type_of(index) == Type::kI64);
   if (is_value(index, 0) && !function_.mutable_registers[base]) return base;
   return emit_value({.op = Op::kIndex, .type = Type::kPtr, .a = base, .b = index, .imm = scale}, Type::kPtr);
 }
@@ -256,15 +258,15 @@ Reg Builder::offset(Reg base, int64_t bytes) {
 }
 
 void Builder::prefetch(Reg base, int64_t offset) {
-  CHECK(type_of(base) == Type::kPtr);
+  INVARIANT(type_of(base) == Type::kPtr);
   emit({.op = Op::kPrefetch, .type = Type::kPtr, .a = base, .imm = offset});
 }
 
 Reg Builder::call(const External& function, std::span<const Reg> args) {
   uint32_t words = 0;
   for (Reg arg : args) words += words_of(type_of(arg));
-  CHECK(words == function.words);
-  CHECK(words <= 12);
+  INVARIANT(words == function.words);
+  INVARIANT(words <= 12);
   auto& externals = function_.externals;
   const auto known = std::find(externals.begin(), externals.end(), &function);
   Inst inst{.op = Op::kCall, .type = function.result, .imm = known - externals.begin()};
@@ -280,7 +282,7 @@ Reg Builder::call(const External& function, std::span<const Reg> args) {
 void Builder::jump(Block target) { emit({.op = Op::kJump, .target = target}); }
 
 void Builder::branch(Reg condition, Block if_true, Block if_false, int likely) {
-  CHECK(type_of(condition) == Type::kI8);
+  INVARIANT(type_of(condition) == Type::kI8);
   if (is_constant_[condition]) return jump(constants_[condition] != 0 ? if_true : if_false);
   if (if_true == if_false) return jump(if_true);
   emit({.op = Op::kBranch,
@@ -292,7 +294,7 @@ void Builder::branch(Reg condition, Block if_true, Block if_false, int likely) {
 }
 
 void Builder::ret(Reg status) {
-  CHECK(type_of(status) == Type::kI32);
+  INVARIANT(type_of(status) == Type::kI32);
   emit({.op = Op::kReturn, .type = Type::kI32, .a = status});
 }
 

@@ -2,11 +2,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "base/check.h"
+#include "base/failpoint.h"
+#include "base/internal_error.h"
+#include "base/invariant.h"
 #include "jit/code_arena.h"
 #include "jit/codegen.h"
 #include "jit/inline_library.h"
@@ -18,6 +22,8 @@
 
 namespace scyper::query::jit {
 namespace {
+
+Failpoint native_breaks("native.breaks"), native_throws("native.throws");
 
 class StopWatch {
  public:
@@ -73,8 +79,14 @@ class OrcJit final : public Jit {
   StatusOr<std::shared_ptr<const NativeCode>> compile(const ir::Function& given, Tier tier) override {
     DCHECK(ir::verify(given).empty());
     ir::Function swapped;
-    if (ir::needs_swaps(given)) swapped = ir::with_swaps(given, form_of(tier));
+    if (ir::needs_swaps(given)) {
+      swapped = ir::with_swaps(given, form_of(tier));
+      const std::string broken = ir::verify(swapped);
+      if (!broken.empty()) return internal_error({Phase::kCompiling, "code with swap points is wrong: " + broken, ""});
+    }
     const ir::Function& function = ir::needs_swaps(given) ? swapped : given;
+    INVARIANT(!native_breaks.fires());
+    if (native_throws.fires()) throw std::out_of_range("failpoint native.throws");
     CompileTimes times;
     const std::string symbol = function.name + "." + std::to_string(engine_->next_symbol++);
     SCYPER_ASSIGN_OR_RETURN(auto object, generate(function, symbol, tier, times));

@@ -7,7 +7,8 @@
 
 #include <utility>
 
-#include "base/check.h"
+#include "base/internal_error.h"
+#include "base/invariant.h"
 
 namespace scyper::query::jit {
 
@@ -86,7 +87,8 @@ class BackgroundCompiler {
   }
 
   void improve(TieredCode& code, Tier tier) {
-    if (code.improve(jit_, tier).ok()) {
+    const Status status = contained(Phase::kCompiling, "(in the background)", [&] { return code.improve(jit_, tier); });
+    if (status.ok()) {
       ++compiled_count_;
       if (tier == Tier::kQuick && code.wants_better_) code.expect(Tier::kBetter, options_.better_after_runs);
     } else {
@@ -134,7 +136,7 @@ Status TieredCode::improve(Jit& jit, Tier tier) {
     if (code_[static_cast<size_t>(tier)] != nullptr || code_[1] != nullptr) return absl::OkStatus();
     function = function_;
   }
-  CHECK(function != nullptr);
+  INVARIANT(function != nullptr);
   SCYPER_ASSIGN_OR_RETURN(auto code, jit.compile(*function, tier));
   install(std::move(code));
   return absl::OkStatus();
@@ -196,7 +198,9 @@ Status TieredCode::begin_native() {
     absl::MutexLock its_lock(&mutex_);
     function = function_;
   }
-  begun_ = compile_first(background_->jit(), *function, TieringMode::kAdaptive, starts_better_);
+  begun_ = contained(Phase::kCompiling, function->name, [&] {
+    return compile_first(background_->jit(), *function, TieringMode::kAdaptive, starts_better_);
+  });
   return begun_;
 }
 
@@ -274,7 +278,7 @@ StatusOr<std::shared_ptr<TieredCode>> Tiering::add(ir::Function function, Start 
 }
 
 std::shared_ptr<TieredCode> Tiering::add_deferred(ir::Function function, ir::Function deferring, Start start) {
-  CHECK(may_defer(start));
+  INVARIANT(may_defer(start));
   std::shared_ptr<TieredCode> code(new TieredCode);
   code->background_ = background_;
   code->can_swap_ = !function.swaps.blocks.empty();
@@ -289,7 +293,8 @@ std::shared_ptr<TieredCode> Tiering::add_deferred(ir::Function function, ir::Fun
 
 Status Tiering::make_native(TieredCode& code) {
   if (options_.mode != TieringMode::kAdaptive || code.is_deferred()) return absl::OkStatus();
-  return code.form().native != nullptr ? absl::OkStatus() : code.improve(jit_, Tier::kQuick);
+  if (code.form().native != nullptr) return absl::OkStatus();
+  return contained(Phase::kCompiling, "(while it runs)", [&] { return code.improve(jit_, Tier::kQuick); });
 }
 
 void Tiering::request_better(TieredCode& code) {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "jit/pair.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
@@ -110,7 +110,7 @@ class Translator {
       case Type::kPtr:
         return b_.getPtrTy();
     }
-    CHECK(false);
+    INVARIANT(false);
   }
 
   void make_frame() {
@@ -145,7 +145,7 @@ class Translator {
   // sends the rest of a block through SelectionDAG, at two to three times the cost.
   bool is_pair(Reg reg) const { return splits_wide_ && f_.registers[reg] == Type::kI128; }
   Pair get_pair(Reg reg) {
-    CHECK(values_[reg] != nullptr && highs_[reg] != nullptr);
+    INVARIANT(values_[reg] != nullptr && highs_[reg] != nullptr);
     if (!f_.mutable_registers[reg]) return {values_[reg], highs_[reg]};
     return {b_.CreateLoad(b_.getInt64Ty(), values_[reg]), b_.CreateLoad(b_.getInt64Ty(), highs_[reg])};
   }
@@ -162,7 +162,7 @@ class Translator {
   Value* get(Reg reg) {
     if (is_pair(reg)) return join(b_, get_pair(reg));
     if (f_.mutable_registers[reg]) return b_.CreateLoad(type(f_.registers[reg]), values_[reg]);
-    CHECK(values_[reg] != nullptr);
+    INVARIANT(values_[reg] != nullptr);
     return values_[reg];
   }
   void set(Reg reg, Value* value) {
@@ -392,7 +392,7 @@ class Translator {
       case Op::kFMul:
         return b_.CreateFMul(a, b);
       default:
-        CHECK(inst.op == Op::kFDiv);
+        INVARIANT(inst.op == Op::kFDiv);
         return b_.CreateFDiv(a, b);
     }
   }
@@ -536,7 +536,7 @@ class Translator {
     llvm::Function* function = callee(external);
     std::vector<Value*> words;
     for (uint32_t i = 0; i < inst.arg_count; ++i) push_words(f_.call_args[inst.args + i], words);
-    CHECK(words.size() == function->arg_size());
+    INVARIANT(words.size() == function->arg_size());
     for (unsigned i = 0; i < words.size(); ++i) words[i] = fit(words[i], function->getArg(i)->getType());
     llvm::CallInst* result = b_.CreateCall(function, words);
     // an InlineLibrary's function may have attributes (zeroext, noundef) that its callers must repeat

@@ -1,6 +1,7 @@
 #include "parse/plpgsql_grammar.h"
 
 #include <algorithm>
+#include "base/invariant.h"
 #include "base/object_name.h"
 
 #include "parse/name_path.h"
@@ -33,7 +34,7 @@ bool equals_folded(std::string_view written, std::string_view lower) {
 }  // namespace
 
 Grammar::Grammar(std::string_view text, std::vector<Token> tokens) : text_(text), tokens_(std::move(tokens)) {
-  CHECK(!tokens_.empty() && tokens_.back().kind == TokenKind::kEnd);
+  INVARIANT(!tokens_.empty() && tokens_.back().kind == TokenKind::kEnd);
   line_starts_.push_back(0);
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\n') line_starts_.push_back(static_cast<Location>(i) + 1);

@@ -1,5 +1,6 @@
 #include "parse/plpgsql_parser.h"
 
+#include "base/internal_error.h"
 #include "parse/plpgsql_grammar.h"
 #include "parse/scanner.h"
 #include "parse/sql_parser.h"
@@ -10,8 +11,10 @@ namespace scyper::query {
 StatusOr<std::unique_ptr<plpgsql::Body>> parse_plpgsql(std::string_view body) {
   if (body.size() > kMaxTextBytes) return sql_error("54000", "function body is too long");
   SCYPER_RETURN_IF_ERROR(check_utf8(body));
-  SCYPER_ASSIGN_OR_RETURN(std::vector<Token> tokens, scan(body));
-  return plpgsql::Grammar(body, std::move(tokens)).body();
+  return contained(Phase::kParsing, body, [&]() -> StatusOr<std::unique_ptr<plpgsql::Body>> {
+    SCYPER_ASSIGN_OR_RETURN(std::vector<Token> tokens, scan(body));
+    return plpgsql::Grammar(body, std::move(tokens)).body();
+  });
 }
 
 Status move_error_to_source(const Status& error, std::string_view source, ast::Location body_location) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/invariant.h"
 #include "parse/conditions.h"
 #include "parse/plpgsql_grammar.h"
 
@@ -39,7 +40,7 @@ StatementPtr Grammar::call() {
   auto out = make_statement<Call>(peek().begin, line_of(peek().begin));
   ast::StatementPtr parsed = sql_until({";"}, ";");
   if (failed()) return out;
-  CHECK(parsed->kind == ast::StatementKind::kCall);
+  INVARIANT(parsed->kind == ast::StatementKind::kCall);
   out->call.reset(static_cast<ast::CallStatement*>(parsed.release()));
   return out;
 }

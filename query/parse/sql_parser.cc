@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 
+#include "base/failpoint.h"
+#include "base/internal_error.h"
+#include "base/invariant.h"
 #include "parse/scanner.h"
 #include "parse/text.h"
 //
@@ -11,6 +15,8 @@
 namespace scyper::query {
 
 namespace {
+
+Failpoint parse_breaks("parse.breaks"), parse_throws("parse.throws");
 
 // What was parsed: `prefix` bytes of ours, then the piece.
 struct Parsed {
@@ -220,14 +226,19 @@ StatusOr<ast::ExprPtr> expression_of(const Piece& piece, bool allow_query) {
 
 StatusOr<std::vector<ast::StatementPtr>> parse_sql(std::string_view text) {
   SCYPER_RETURN_IF_ERROR(check_text(text));
-  const std::string copy(text);  // ends in a zero byte
-  return parse_all(Parsed{copy, 0, Piece{text, text, 0}}, {});
+  return contained(Phase::kParsing, text, [&] {
+    INVARIANT(!parse_breaks.fires());
+    if (parse_throws.fires()) throw std::out_of_range("failpoint parse.throws");
+    const std::string copy(text);  // ends in a zero byte
+    return parse_all(Parsed{copy, 0, Piece{text, text, 0}}, {});
+  });
 }
 
 StatusOr<ast::StatementPtr> parse_statement(const Piece& piece) {
   const std::string copy(piece.text);
   const Parsed parsed{copy, 0, piece};
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_all(parsed, {}));
+  SCYPER_ASSIGN_OR_RETURN(auto statements,
+                          contained(Phase::kParsing, piece.text, [&] { return parse_all(parsed, {}); }));
   if (statements.size() != 1) {
     const int32_t end = statements.empty() ? 0 : statements[0]->location - piece.offset + statements[0]->length;
     return parsed.error("42601", statements.empty() ? "syntax error at end of input" : "syntax error at or near \";\"",
@@ -238,12 +249,15 @@ StatusOr<ast::StatementPtr> parse_statement(const Piece& piece) {
 
 StatusOr<ast::ExprPtr> parse_expression(std::string_view text) {
   SCYPER_RETURN_IF_ERROR(check_text(text));
-  return expression_of(Piece{text, text, 0}, false);
+  return contained(Phase::kParsing, text, [&] { return expression_of(Piece{text, text, 0}, false); });
 }
 
-StatusOr<ast::ExprPtr> parse_expression(const Piece& piece) { return expression_of(piece, true); }
+StatusOr<ast::ExprPtr> parse_expression(const Piece& piece) {
+  return contained(Phase::kParsing, piece.text, [&] { return expression_of(piece, true); });
+}
 
-StatusOr<ast::TypeName> parse_type(const Piece& piece) {
+namespace {
+StatusOr<ast::TypeName> type_of(const Piece& piece) {
   constexpr std::string_view kPrefix = "SELECT CAST(NULL AS ";
   std::string text(kPrefix);
   text += piece.text;
@@ -262,6 +276,11 @@ StatusOr<ast::TypeName> parse_type(const Piece& piece) {
   ast::TypeName out = converter.type_name(to<TypeCast>(target).typeName);
   if (converter.failed()) return converter_error(converter, parsed);
   return out;
+}
+}  // namespace
+
+StatusOr<ast::TypeName> parse_type(const Piece& piece) {
+  return contained(Phase::kParsing, piece.text, [&] { return type_of(piece); });
 }
 
 StatusOr<std::string> normalize_sql(std::string_view text) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/invariant.h"
 #include "base/object_name.h"
 #include "parse/printer.h"
 #include "parse/sql_writer.h"
@@ -325,7 +326,7 @@ void SqlWriter::predicate(const ast::Expr& node) {
       break;
     }
     default:
-      CHECK(false);
+      INVARIANT(false);
   }
 }
 
@@ -358,7 +359,7 @@ void SqlWriter::operation(const ast::Expr& node) {
       expr(*ast::node_as<ast::Not>(node).arg);
       break;
     default:
-      CHECK(false);
+      INVARIANT(false);
   }
   add(")");
 }
@@ -514,7 +515,7 @@ void SqlWriter::special(const ast::Expr& node) {
       identifier(ast::node_as<ast::CurrentOf>(node).cursor);
       break;
     default:
-      CHECK(false);
+      INVARIANT(false);
   }
 }
 

@@ -1,3 +1,4 @@
+#include "base/invariant.h"
 #include "parse/printer.h"
 #include "parse/sql_writer.h"
 
@@ -81,7 +82,7 @@ void SqlWriter::constraint(const ast::Constraint& node) {
       add(" STORED");
       break;
     case ast::ConstraintKind::kExclusion:
-      CHECK(false);
+      INVARIANT(false);
   }
   if (node.kind == ast::ConstraintKind::kPrimaryKey || node.kind == ast::ConstraintKind::kUnique) {
     names(node.columns);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/scan_condition.h"
 #include "query/local_indexes.h"
@@ -11,12 +12,14 @@
 namespace scyper::query {
 
 void visit(const BoundExpr& expr, const std::function<void(const BoundExpr&)>& f) {
+  check_stack();
   f(expr);
   for (const auto& arg : expr.args) visit(*arg, f);
   if (expr.query != nullptr) visit(*expr.query, f);
 }
 
 void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>& f) {
+  check_stack();
   for (const auto& entry : query.from) {
     for (const auto& on : entry.on) visit(*on, f);
     if (entry.relation->query != nullptr) visit(*entry.relation->query, f);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/invariant.h"
 #include "plan/access_path.h"
 #include "plan/expressions.h"
 
@@ -96,7 +97,7 @@ class BoundsArranger {
   double read_ns(const BoundsTest& test) const {
     double rows = 0;
     for (const auto* side : {&test.left, &test.right})
-      if ((*side)->kind == BoundKind::kColumn) rows += estimator_.table_rows(*tables_.at((*side)->relation));
+      if ((*side)->kind == BoundKind::kColumn) rows += estimator_.table_rows(*found_in(tables_, (*side)->relation));
     return rows * kReadValue;
   }
 
@@ -122,8 +123,8 @@ class BoundsArranger {
     const bool is_constant = b->kind == BoundKind::kConst && !b->value.null && is_ordinal(b->type);
     if (!is_constant && (!is_readable(*b) || a->relation == b->relation)) return;
     if (!always_ && !is_expected_to_exclude(op, *a, *b)) return;
-    tests->push_back({op, clone(*a), clone(*b), tables_.at(a->relation)->source,
-                      is_constant ? nullptr : tables_.at(b->relation)->source});
+    tests->push_back({op, clone(*a), clone(*b), found_in(tables_, a->relation)->source,
+                      is_constant ? nullptr : found_in(tables_, b->relation)->source});
   }
 
   // A column of a table of this plan whose cells are integers.

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/expressions.h"
 
 namespace scyper::query {
 
 BoundPtr PlanBuilder::resolve(const BoundExpr& expr) const {
+  check_stack();
   BoundPtr copy = clone(expr);
   rewrite(&copy, [&](BoundPtr* e) {
     if ((*e)->kind == BoundKind::kWindow) {
@@ -41,6 +43,7 @@ std::vector<BoundPtr> PlanBuilder::resolve_all(const std::vector<BoundPtr>& expr
 }
 
 PlanBuilder::Built PlanBuilder::build(const BoundQuery& query) {
+  check_stack();
   Built built = query.set == SetOp::kNone ? build_plain(query) : build_set(query);
   finish(query, &built);
   return built;

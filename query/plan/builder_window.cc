@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/builder.h"
 #include "plan/expressions.h"
@@ -98,7 +98,7 @@ BoundPtr make_bigint_call(const char* name, BoundPtr a, BoundPtr b, TypeId resul
     call->args.push_back(std::move(b));
     return call;
   }
-  CHECK(false);
+  INVARIANT(false);
 }
 }  // namespace
 

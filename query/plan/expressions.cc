@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
 #include "bind/make.h"
 
 namespace scyper::query {
 
 void rewrite(BoundPtr* expr, const Rewriter& f) {
+  check_stack();
   if (*expr == nullptr || f(expr)) return;
   for (auto& arg : (*expr)->args) rewrite(&arg, f);
   if ((*expr)->query != nullptr) rewrite((*expr)->query.get(), f);
 }
 
 void rewrite(BoundQuery* query, const Rewriter& f) {
+  check_stack();
   for (auto& entry : query->from) {
     for (auto& on : entry.on) rewrite(&on, f);
     if (entry.relation->query != nullptr) rewrite(entry.relation->query.get(), f);

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "plan/expressions.h"
 #include "plan/physical.h"
 
@@ -206,7 +206,7 @@ class JoinOrder {
 
   PlanPtr build(Set set) {
     if (std::has_single_bit(set)) return std::move(inputs_[static_cast<size_t>(std::countr_zero(set))]);
-    const Candidate candidate = best_.at(set);
+    const Candidate candidate = found_in(best_, set);
     PlanPtr left = build(candidate.left);
     PlanPtr right = build(candidate.right);
     std::vector<BoundPtr> conjuncts;
@@ -280,7 +280,7 @@ void join_part(PhysicalPlanner* planner, std::vector<PlanPtr>* inputs, std::vect
 }  // namespace
 
 PlanPtr order_joins(PhysicalPlanner* planner, std::vector<PlanPtr> inputs, std::vector<BoundPtr> conjuncts) {
-  CHECK(!inputs.empty());
+  INVARIANT(!inputs.empty());
   while (inputs.size() > kInputsMax) join_part(planner, &inputs, &conjuncts);
   return JoinOrder(planner, std::move(inputs), std::move(conjuncts)).run();
 }

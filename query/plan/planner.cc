@@ -1,7 +1,10 @@
 #include "plan/planner.h"
 
+#include <stdexcept>
 #include <utility>
 
+#include "base/failpoint.h"
+#include "base/invariant.h"
 #include "plan/bounds.h"
 #include "plan/builder.h"
 #include "plan/eliminate.h"
@@ -13,8 +16,14 @@
 
 namespace scyper::query {
 
+namespace {
+Failpoint plan_breaks("plan.breaks"), plan_throws("plan.throws");
+}  // namespace
+
 Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double filter_from_ns,
                uint32_t* next_relation) {
+  INVARIANT(!plan_breaks.fires());
+  if (plan_throws.fires()) throw std::out_of_range("failpoint plan.throws");
   PlanBuilder builder(next_relation);
   PlanBuilder::Built built = builder.build(query);
   Plan plan;

@@ -1,5 +1,6 @@
 #include <map>
 
+#include "base/invariant.h"
 #include "plan/expressions.h"
 #include "plan/physical.h"
 
@@ -38,6 +39,7 @@ class Pruner {
 
  private:
   void visit(PlanNode* node, Columns needed) {
+    check_stack();
     std::set<uint32_t> produced = produced_by(*node);
     for (const auto& [id, column] : needed)
       if (produced.count(id.relation) != 0) node->needed.push_back(column);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/expressions.h"
 
@@ -31,6 +32,7 @@ class Simplifier {
   using Names = std::map<ColumnId, BoundPtr>;
 
   void visit(PlanPtr* node) {
+    check_stack();
     switch ((*node)->kind) {
       case PlanKind::kFilter: {
         std::vector<BoundPtr> conjuncts = std::move((*node)->conjuncts);

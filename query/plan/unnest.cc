@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/expressions.h"
 
@@ -172,7 +172,7 @@ Unnesting::Stands Unnesting::push_down(PlanPtr* node) {
     case PlanKind::kWindow:
       return push_window(node);
     default:
-      CHECK(false);
+      INVARIANT(false);
   }
   return {};
 }
@@ -277,7 +277,7 @@ Unnesting::Stands Unnesting::push_group(PlanPtr* node) {
     PlanPtr values = domain(columns, &all);
     PlanPtr join = make_join(JoinKind::kLeft, std::move(values), std::move(input));
     for (auto& [id, stand] : all) {
-      const Stand& other = stands.at(id);
+      const Stand& other = found_in(stands, id);
       bool plain = other.is_equal || !stand.nullable;
       BoundPtr a = clone(*stand.expr), b = clone(*other.expr);
       join->conjuncts.push_back(plain ? make_equal(std::move(a), std::move(b)) : make_same(std::move(a), std::move(b)));
@@ -307,8 +307,8 @@ Unnesting::Stands Unnesting::push_join(PlanPtr* node) {
   }
   for_each_own(&n, [&](BoundPtr& e) { substitute(&e, left); });
   for (auto& [id, stand] : right) {
-    bool plain = stand.is_equal || left.at(id).is_equal || !stand.nullable;
-    BoundPtr a = clone(*left.at(id).expr), b = clone(*stand.expr);
+    bool plain = stand.is_equal || found_in(left, id).is_equal || !stand.nullable;
+    BoundPtr a = clone(*found_in(left, id).expr), b = clone(*stand.expr);
     n.conjuncts.push_back(plain ? make_equal(std::move(a), std::move(b)) : make_same(std::move(a), std::move(b)));
   }
   if (both) {
@@ -316,7 +316,7 @@ Unnesting::Stands Unnesting::push_join(PlanPtr* node) {
     for (auto& [id, stand] : left) {
       BoundPtr either = make_expr(BoundKind::kCoalesce, stand.expr->type, true, -1);
       either->args.push_back(std::move(stand.expr));
-      either->args.push_back(clone(*right.at(id).expr));
+      either->args.push_back(clone(*found_in(right, id).expr));
       for (auto& arg : either->args) arg->nullable = true;
       stand.expr = std::move(either);
     }
@@ -340,7 +340,7 @@ Unnesting::Stands Unnesting::push_set(PlanPtr* node) {
       Stand above;
       above.type = stand.type;
       above.nullable = stand.nullable;
-      above.is_equal = stand.is_equal && (i == 0 || result.at(id).is_equal);
+      above.is_equal = stand.is_equal && (i == 0 || found_in(result, id).is_equal);
       above.expr = make_reference({n.relation, static_cast<uint32_t>(position++)}, stand.type, true);
       n.outputs[i].push_back(std::move(stand.expr));
       result[id] = std::move(above);

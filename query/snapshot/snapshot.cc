@@ -8,6 +8,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/internal_error.h"
+#include "base/invariant.h"
 #include "query/column_batch.h"
 #include "query/error_status.h"
 #include "snapshot/messages.h"
@@ -19,6 +22,8 @@
 namespace scyper::query {
 
 namespace {
+
+Failpoint ship_breaks("ship.breaks");
 
 // Programs that a child keeps; a session seldom uses more.
 constexpr size_t kProgramsMax = 128;
@@ -234,11 +239,19 @@ StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Pro
   }
   query->listen();
   std::lock_guard<std::mutex> shipping(shipping_);
-  const bool is_shipped = ship(query->program_, &header.program);
+  bool is_shipped = false;
+  const Status exported = contained(Phase::kShipping, query->program_->command(), [&] {
+    is_shipped = ship(query->program_, &header.program);
+    return Status();
+  });
   std::string body(reinterpret_cast<const char*>(&header), sizeof header);
   if (!arguments.empty()) encode_columns(query->program_->parameter_types(), arguments.data(), 1, &body);
   ++running_;
   ++programs_[query->program_.get()].running;
+  if (!exported.ok()) {
+    query->finish(exported);
+    return query;
+  }
   // A child that is gone is noticed by the receiver, which ends the query; unless it has done so before.
   const bool is_sent =
       is_shipped && channel_.send(static_cast<uint32_t>(ToChild::kRun), query->id_, body, options.files);
@@ -258,12 +271,13 @@ bool Snapshot::ship(const std::shared_ptr<const Program>& program, uint64_t* num
   shipped.last_use = ++uses_;
   const bool is_new = shipped.number == 0;
   if (is_new) {
-    shipped.number = ++last_program_;
+    INVARIANT(!ship_breaks.fires());
     shipped.program = program;
+    shipped.image = export_program(*program);
+    shipped.number = ++last_program_;  // last: without a number nothing was shipped
   }
   *number = shipped.number;
   if (!is_new) return send_better(&shipped);
-  shipped.image = export_program(*program);
   const std::string bytes = std::exchange(shipped.image.bytes, {});
   const bool is_sent = channel_.send(static_cast<uint32_t>(ToChild::kProgram), *number, bytes);
   if (programs_.size() > kProgramsMax) drop_oldest();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/invariant.h"
 #include "vm/code.h"
 
 namespace scyper::query::vm {
@@ -293,7 +294,7 @@ class Lowering {
   }
 
   uint32_t slot(Reg reg) const {
-    CHECK(registers_[reg].slot != kNoSlot);
+    INVARIANT(registers_[reg].slot != kNoSlot);
     return registers_[reg].slot;
   }
 
@@ -307,7 +308,7 @@ class Lowering {
       case Op::kConst:
       case Op::kConstWide:
       case Op::kDataAddr:
-        CHECK(false);  // temporaries only (ir::verify), which are constants of the frame
+        INVARIANT(false);  // temporaries only (ir::verify), which are constants of the frame
       case Op::kMove:
         append(is_wide(inst.type) ? VmOp::kMove128 : VmOp::kMove, dst, slot(inst.a));
         return;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/internal_error.h"
 #include "postgres/running.h"
 #include "query/error_status.h"
 #include "server/packed.h"
@@ -15,14 +16,14 @@ namespace {
 // Longer than this an unfinished result may not hold its place among the queries while its client thinks.
 constexpr int64_t kHeldRowsIdleNs = 60'000'000'000;
 
-bool changes_together(const std::vector<query::SessionCommand>& commands) {
+// Whether one of the commands from `first` on changes something, not only the last one, before their transaction ends.
+bool writes_before_last(const std::vector<query::SessionCommand>& commands, size_t first) {
   using Kind = query::CommandKind;
-  const auto is_plain = [](const query::SessionCommand& command) {
-    return command.kind == Kind::kOther || command.kind == Kind::kQuery;
-  };
-  const auto changes = [](const query::SessionCommand& command) { return command.kind == Kind::kOther; };
-  return std::all_of(commands.begin(), commands.end(), is_plain) &&
-         std::count_if(commands.begin(), commands.end(), changes) > 1;
+  for (size_t i = first; i + 1 < commands.size(); ++i) {
+    if (commands[i].kind == Kind::kOther || commands[i].kind == Kind::kCopyIn) return true;
+    if (commands[i].kind == Kind::kCommit || commands[i].kind == Kind::kRollback) return false;
+  }
+  return false;
 }
 
 int32_t random_key() {
@@ -190,24 +191,20 @@ bool Session::handle(char type, std::string_view payload) {
 }
 
 bool Session::handle_extended(char type, MessageReader* reader) {
-  Status status;
-  switch (type) {
-    case 'P':
-      status = parse(reader);
-      break;
-    case 'B':
-      status = bind(reader);
-      break;
-    case 'D':
-      status = describe(reader);
-      break;
-    case 'E':
-      status = execute(reader);
-      break;
-    default:
-      status = close(reader);
-      break;
-  }
+  const Status status = contained(Phase::kAnswering, "", [&] {
+    switch (type) {
+      case 'P':
+        return parse(reader);
+      case 'B':
+        return bind(reader);
+      case 'D':
+        return describe(reader);
+      case 'E':
+        return execute(reader);
+      default:
+        return close(reader);
+    }
+  });
   if (!status.ok()) {
     fail(status);
     skips_ = true;
@@ -252,48 +249,47 @@ void Session::send_ready() {
 void Session::simple_query(std::string_view sql) {
   portals_.erase("");
   statements_.erase("");
-  Status status = check_text(sql);
-  if (!status.ok()) return fail(status);
-  const auto kept = query::without_passwords(sql, scram_verifier_of);
-  if (!kept.ok()) return fail(kept.status());
-  sql = *kept;
-  auto commands = query::read_commands(sql);
-  if (!commands.ok()) return fail(commands.status());
-  if (commands->empty()) {
-    writer().begin('I');
-    writer().end();
-    return;
-  }
-  const bool is_one_transaction = block_ == Block::kNone && changes_together(*commands);
-  if (is_one_transaction) {
-    status = begin_message();
-    if (!status.ok()) return fail(status);
-  }
-  for (query::SessionCommand& command : *commands) {
-    const size_t offset = command.offset;
-    status = run_command(std::move(command));
-    if (status.ok()) continue;
-    int characters = 0;
-    for (char c : sql.substr(0, offset)) characters += (c & 0xC0) != 0x80 ? 1 : 0;
-    fail(status, characters);
-    break;
-  }
-  if (is_one_transaction) end_message();
+  int offset = 0;
+  const Status status = contained(Phase::kAnswering, sql, [&] { return run_message(sql, &offset); });
+  if (!status.ok()) fail(status, offset);
+  if (is_implicit_) end_message();
 }
 
-// Several statements in one message are one transaction, which only shows where several of them change something.
-Status Session::begin_message() {
+// offset: of the statement that failed, in characters.
+Status Session::run_message(std::string_view sql, int* offset) {
+  SCYPER_RETURN_IF_ERROR(check_text(sql));
+  SCYPER_ASSIGN_OR_RETURN(const std::string kept, query::without_passwords(sql, scram_verifier_of));
+  SCYPER_ASSIGN_OR_RETURN(auto commands, query::read_commands(kept));
+  if (commands.empty()) {
+    writer().begin('I');
+    writer().end();
+  }
+  size_t left = commands.size();
+  for (query::SessionCommand& command : commands) {
+    is_last_ = --left == 0;
+    if (commands.size() > 1 && block_ == Block::kNone)
+      SCYPER_RETURN_IF_ERROR(begin_implicit_block(writes_before_last(commands, commands.size() - left - 1)));
+    *offset = 0;
+    for (char c : std::string_view(kept).substr(0, command.offset)) *offset += (c & 0xC0) != 0x80 ? 1 : 0;
+    SCYPER_RETURN_IF_ERROR(run_command(std::move(command)));
+  }
+  return {};
+}
+
+// Several statements in one message are one transaction, until one of them says otherwise: BEGIN makes it a block that
+// outlives the message, COMMIT and ROLLBACK end it, and the next statement begins another.
+// writes: it will, so that what it reads before is read in the same transaction.
+Status Session::begin_implicit_block(bool writes) {
   block_ = Block::kOpen;
+  is_implicit_ = true;
   before_block_ = *settings_;
-  Status status = open_block();
-  if (!status.ok()) leave_block();
-  return status;
+  return writes ? open_block() : Status();
 }
 
 void Session::end_message() {
   query::SessionCommand commit;
   commit.kind = query::CommandKind::kCommit;
-  const auto ended = end_block(commit);
+  const auto ended = close_block(commit);
   if (!ended.ok()) fail(ended.status());
   settings_->begin_transaction();  // the next one
 }

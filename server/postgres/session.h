@@ -144,8 +144,8 @@ class Session {
 
   // --- simple query (session.cc) ---
   void simple_query(std::string_view sql);
+  Status run_message(std::string_view sql, int* offset);
   Status run_command(query::SessionCommand command);
-  Status begin_message();
   void end_message();
 
   // --- extended query (session_extended.cc) ---
@@ -210,6 +210,9 @@ class Session {
   StatusOr<std::unique_ptr<Answer>> change_session(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> begin_block(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> end_block(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> close_block(const query::SessionCommand& command);
+  Status begin_implicit_block(bool writes);
+  bool is_in_explicit_block() const { return block_ != Block::kNone && !is_implicit_; }
   StatusOr<std::unique_ptr<Answer>> change_savepoint(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> show(const query::SessionCommand& command);
   Status deallocate(const std::string& name);
@@ -239,6 +242,8 @@ class Session {
   std::map<std::string, StatementPointer, std::less<>> statements_;
   std::map<std::string, std::shared_ptr<Portal>, std::less<>> portals_;
   Block block_ = Block::kNone;
+  bool is_implicit_ = false;  // the block is one of several statements in one message, and ends with them
+  bool is_last_ = true;       // of them
   std::optional<SessionSettings> before_block_;        // what ROLLBACK brings back
   std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
   uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet

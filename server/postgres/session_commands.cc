@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "postgres/session.h"
+#include "query/refused_in_blocks.h"
 
 namespace scyper::server::postgres {
 
@@ -23,6 +24,10 @@ Status Session::check_block(const SessionCommand& command) const {
   if (block_ == Block::kFailed && kind != CommandKind::kCommit && kind != CommandKind::kRollback &&
       kind != CommandKind::kRollbackTo) {
     return sql_error("25P02", "current transaction is aborted, commands ignored until end of transaction block");
+  }
+  if (block_ != Block::kNone && kind == CommandKind::kOther) {
+    const std::string name = query::command_refused_in_block(command.text);
+    if (!name.empty()) return sql_error("25001", name + " cannot run inside a transaction block");
   }
   if (kind == CommandKind::kCopyIn && settings_->is_read_only()) {
     return sql_error("25006", "cannot execute COPY FROM in a read-only transaction");
@@ -99,6 +104,10 @@ StatusOr<std::unique_ptr<Answer>> Session::change_session(const SessionCommand& 
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::begin_block(const SessionCommand& command) {
+  if (std::exchange(is_implicit_, false)) {
+    SCYPER_RETURN_IF_ERROR(set_modes(command));
+    return make_answer(command.tag);
+  }
   if (block_ == Block::kOpen) {
     warn("25001", "there is already a transaction in progress");
     return make_answer(command.tag);
@@ -118,11 +127,15 @@ Status Session::set_local(std::string_view name, const std::vector<std::string>&
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& command) {
-  if (block_ == Block::kNone) {
+  if (!is_in_explicit_block()) {
     if (command.is_chained) return no_block(command.tag + " AND CHAIN");
     warn("25P01", "there is no transaction in progress");
-    return make_answer(command.tag);
+    if (block_ == Block::kNone) return make_answer(command.tag);
   }
+  return close_block(command);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::close_block(const SessionCommand& command) {
   std::optional<SessionSettings> ended;
   if (command.is_chained) ended = *settings_;
   const auto open = std::move(open_);
@@ -145,6 +158,7 @@ StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& comma
 
 void Session::leave_block() {
   block_ = Block::kNone;
+  is_implicit_ = false;
   open_.reset();
   savepoints_.clear();
   local_settings_.clear();
@@ -154,7 +168,7 @@ void Session::leave_block() {
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::change_savepoint(const SessionCommand& command) {
-  if (block_ == Block::kNone)
+  if (!is_in_explicit_block())
     return no_block(command.kind == CommandKind::kSavepoint
                         ? "SAVEPOINT"
                         : command.tag + (command.kind == CommandKind::kRollbackTo ? " TO SAVEPOINT" : " SAVEPOINT"));

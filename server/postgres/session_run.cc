@@ -98,7 +98,9 @@ StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& stateme
 
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
-  return block_ != Block::kNone ? run_in_block(statement, arguments) : run_by_itself(statement, arguments);
+  // the last statement of a message whose others have only read needs no transaction that waits for its client
+  const bool is_alone = is_implicit_ && is_last_ && open_ == nullptr;
+  return block_ == Block::kNone || is_alone ? run_by_itself(statement, arguments) : run_in_block(statement, arguments);
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::run_by_itself(const Statement& statement, std::span<const Datum> arguments) {

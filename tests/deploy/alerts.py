@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROMETHEUS = ROOT / "deploy" / "prometheus"
 RULES = PROMETHEUS / "rules" / "scyper.yml"
 TESTS = PROMETHEUS / "rules" / "scyper_test.yml"
-ALERTS_MAX = 15  # more, and nobody reads them
+ALERTS_MAX = 16  # more, and nobody reads them
 
 
 def promtool(*arguments):

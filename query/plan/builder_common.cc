@@ -13,12 +13,6 @@ namespace {
 std::shared_ptr<SharedPlan> from_within(const std::shared_ptr<SharedPlan>& plan) {
   return {std::shared_ptr<SharedPlan>(), plan.get()};
 }
-
-Aggregate count_rows() {
-  Aggregate count;
-  count.type = make_type(TypeId::kInt8);
-  return count;
-}
 }  // namespace
 
 // A reference to a query of WITH: inlined where it is the only one, else computed once.

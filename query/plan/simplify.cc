@@ -11,6 +11,14 @@ namespace scyper::query {
 
 namespace {
 
+// Of an expression that is computed above an outer join from now on: there its columns may be NULL.
+void make_nullable(BoundExpr* expr) {
+  const bool never_null = expr->kind == BoundKind::kConst || expr->kind == BoundKind::kIsNull ||
+                          expr->kind == BoundKind::kIsTruth || expr->kind == BoundKind::kDistinct;
+  if (!never_null) expr->nullable = true;
+  for (auto& arg : expr->args) make_nullable(arg.get());
+}
+
 class Simplifier {
  public:
   explicit Simplifier(Plan* plan) : plan_(*plan) {}
@@ -19,7 +27,7 @@ class Simplifier {
     for (auto& shared : plan_.shared) fold(shared->plan.get());
     fold(plan_.root.get());
     for (auto& output : plan_.outputs) fold_nulls(&output);
-    for (auto& shared : plan_.shared) visit(&shared->plan);
+    for (auto& shared : plan_.shared) visit_shared(&shared->plan);
     visit(&plan_.root);
     if (names_.empty()) return;
     for (auto& shared : plan_.shared) rename(shared->plan.get());
@@ -29,6 +37,22 @@ class Simplifier {
 
  private:
   using Names = std::map<ColumnId, BoundPtr>;
+
+  // Readers of a shared plan name its columns: a projection on top stays, unless what it names are columns after all
+  // else was done.
+  void visit_shared(PlanPtr* node) {
+    if ((*node)->kind != PlanKind::kMap) return visit(node);
+    visit_inputs(node->get());
+    for (auto& e : (*node)->exprs) rename(&e);
+    if (is_renaming(**node)) drop_renaming(node);
+  }
+
+  void drop_renaming(PlanPtr* node) {
+    for (size_t i = 0; i < (*node)->exprs.size(); i++)
+      names_[{(*node)->relation, static_cast<uint32_t>(i)}] = std::move((*node)->exprs[i]);
+    PlanPtr input = std::move((*node)->inputs[0]);
+    *node = std::move(input);
+  }
 
   void visit(PlanPtr* node) {
     switch ((*node)->kind) {
@@ -50,10 +74,7 @@ class Simplifier {
         break;
       case PlanKind::kMap:
         if (is_renaming(**node)) {
-          for (size_t i = 0; i < (*node)->exprs.size(); i++)
-            names_[{(*node)->relation, static_cast<uint32_t>(i)}] = std::move((*node)->exprs[i]);
-          PlanPtr input = std::move((*node)->inputs[0]);
-          *node = std::move(input);
+          drop_renaming(node);
           return visit(node);
         }
         break;
@@ -288,9 +309,9 @@ class Simplifier {
   static void replace(BoundPtr* e, uint32_t relation, const std::vector<BoundPtr>& exprs) {
     rewrite(e, [&](BoundPtr* x) {
       if ((*x)->kind != BoundKind::kColumn || (*x)->relation != relation) return false;
-      bool nullable = (*x)->nullable;
+      const bool nullable = (*x)->nullable;
       *x = clone(*exprs[(*x)->index]);
-      (*x)->nullable |= nullable;
+      if (nullable) make_nullable(x->get());
       return true;
     });
   }
@@ -342,10 +363,10 @@ class Simplifier {
       if ((*e)->kind != BoundKind::kColumn) return false;
       auto it = names_.find({(*e)->relation, (*e)->index});
       if (it == names_.end()) return false;
-      bool nullable = (*e)->nullable;
+      const bool nullable = (*e)->nullable;
       *e = clone(*it->second);
-      (*e)->nullable |= nullable;
       rename(e);
+      if (nullable) make_nullable(e->get());
       return true;
     });
   }

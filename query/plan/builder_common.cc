@@ -126,8 +126,8 @@ std::vector<BoundPtr> set_outputs(const BoundQuery& query, const PlanNode& group
       outputs.push_back(make_reference({relation, static_cast<uint32_t>(at - set.begin())}, type, true));
   }
   for (size_t a = 0; a < group.aggregates.size(); a++)
-    outputs.push_back(
-        make_reference({relation, static_cast<uint32_t>(set.size() + a)}, group.aggregates[a].type, true));
+    outputs.push_back(make_reference({relation, static_cast<uint32_t>(set.size() + a)}, group.aggregates[a].type,
+                                     !counts_rows(group.aggregates[a].kind)));
   for (const auto& call : query.grouping_calls) {
     int64_t bits = 0;
     for (uint32_t key : call) bits = bits * 2 + (std::find(set.begin(), set.end(), key) == set.end() ? 1 : 0);

@@ -8,6 +8,7 @@
 #include "plan/eliminate.h"
 #include "plan/estimate.h"
 #include "plan/join_tables.h"
+#include "plan/nullability.h"
 #include "plan/physical.h"
 #include "plan/repeated.h"
 #include "plan/simplify.h"
@@ -25,8 +26,10 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double 
   plan.kept = builder.take_kept();
   plan.is_refused = builder.refuses();
   if (plan.is_refused) return plan;
+  settle_nullability(&plan);
   check_plan(plan, outer, "building");
   simplify(&plan);
+  settle_nullability(&plan);
   check_plan(plan, outer, "simplify");
   eliminate(&plan);
   check_plan(plan, outer, "eliminate");

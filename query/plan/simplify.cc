@@ -11,14 +11,6 @@ namespace scyper::query {
 
 namespace {
 
-// Of an expression that is computed above an outer join from now on: there its columns may be NULL.
-void make_nullable(BoundExpr* expr) {
-  const bool never_null = expr->kind == BoundKind::kConst || expr->kind == BoundKind::kIsNull ||
-                          expr->kind == BoundKind::kIsTruth || expr->kind == BoundKind::kDistinct;
-  if (!never_null) expr->nullable = true;
-  for (auto& arg : expr->args) make_nullable(arg.get());
-}
-
 class Simplifier {
  public:
   explicit Simplifier(Plan* plan) : plan_(*plan) {}
@@ -309,9 +301,9 @@ class Simplifier {
   static void replace(BoundPtr* e, uint32_t relation, const std::vector<BoundPtr>& exprs) {
     rewrite(e, [&](BoundPtr* x) {
       if ((*x)->kind != BoundKind::kColumn || (*x)->relation != relation) return false;
-      const bool nullable = (*x)->nullable;
+      bool nullable = (*x)->nullable;
       *x = clone(*exprs[(*x)->index]);
-      if (nullable) make_nullable(x->get());
+      (*x)->nullable |= nullable;
       return true;
     });
   }
@@ -363,10 +355,10 @@ class Simplifier {
       if ((*e)->kind != BoundKind::kColumn) return false;
       auto it = names_.find({(*e)->relation, (*e)->index});
       if (it == names_.end()) return false;
-      const bool nullable = (*e)->nullable;
+      bool nullable = (*e)->nullable;
       *e = clone(*it->second);
+      (*e)->nullable |= nullable;
       rename(e);
-      if (nullable) make_nullable(e->get());
       return true;
     });
   }

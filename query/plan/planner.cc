@@ -42,6 +42,7 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double 
   compute_early(&plan, next_relation);
   check_plan(plan, outer, "early computation");
   arrange_tables(&plan, estimator, filter_from_ns);
+  settle_nullability(&plan);  // groups may be those of the other side's keys
   arrange_bounds(&plan, estimator, filter_from_ns < 0);
   prune(&plan);
   check_plan(plan, outer, "pruning");

@@ -85,9 +85,13 @@ class Simplifier {
     for (auto& input : node->inputs) fold(input.get());
   }
 
+  // Gives columns of its input other names. A column of the row around the query is none: outer joins above fill it with
+  // NULL, and readers of a shared plan ask for it.
   static bool is_renaming(const PlanNode& node) {
-    return std::all_of(node.exprs.begin(), node.exprs.end(),
-                       [](const BoundPtr& e) { return e->kind == BoundKind::kColumn; });
+    const std::set<uint32_t> below = produced_by(*node.inputs[0]);
+    return std::all_of(node.exprs.begin(), node.exprs.end(), [&](const BoundPtr& e) {
+      return e->kind == BoundKind::kColumn && below.count(e->relation) != 0;
+    });
   }
 
   // May a map's expressions be computed above the inner join that it is an input of?

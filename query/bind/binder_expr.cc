@@ -561,24 +561,25 @@ StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* sco
   const auto& in = node_as<ast::InSubquery>(expr);
   SCYPER_ASSIGN_OR_RETURN(auto query, sub(*in.subquery));
   BoundPtr result = make_expr(BoundKind::kInSubquery, boolean, true, expr.location);
-  std::vector<const ast::Expr*> left;
-  if (in.arg->kind == ExprKind::kRowConstructor)
-    for (const auto& field : node_as<ast::RowConstructor>(*in.arg).fields) left.push_back(field.get());
-  else
-    left.push_back(in.arg.get());
+  place.leave();
+  std::vector<BoundPtr> left;
+  if (in.arg->kind == ExprKind::kRowConstructor) {
+    SCYPER_ASSIGN_OR_RETURN(left, bind_list(node_as<ast::RowConstructor>(*in.arg).fields, scope));
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*in.arg, scope));
+    left.push_back(std::move(value));
+  }
   if (query->visible_outputs() != left.size())
     return error(
         "42601",
         query->visible_outputs() > left.size() ? "subquery has too many columns" : "subquery has too few columns",
         expr.location);
-  place.leave();
   // args: one comparison per column between the left side and kGroup references to the subquery's outputs
   for (size_t i = 0; i < left.size(); i++) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*left[i], scope));
     const BoundExpr& output = *query->outputs[i].expr;
     BoundPtr reference = make_expr(BoundKind::kSubqueryOutput, output.type, output.nullable, expr.location);
     reference->index = static_cast<uint32_t>(i);
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(value), std::move(reference), expr.location));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left[i]), std::move(reference), expr.location));
     result->args.push_back(std::move(equal));
   }
   result->query = std::move(query);

@@ -279,6 +279,8 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       SCYPER_ASSIGN_OR_RETURN(auto relation,
                               query_relation(*sub.subquery, sub.alias.name, sub.lateral ? scope : scope->parent));
       SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), sub.alias.columns));
+      // its scopes begin around this query, which then depends on what is there, too
+      if (!sub.lateral && relation->query->correlated) query->correlated = true;
       return add_relation(std::move(relation), scope, query, join, item.location);
     }
     case ast::FromKind::kFunction:

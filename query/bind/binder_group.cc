@@ -5,6 +5,7 @@
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
+#include "bind/nullability.h"
 #include "parse/sql_parser.h"
 
 // What may stand above GROUP BY; GROUPING SETS, DISTINCT ON, WITH RECURSIVE and trees of outer joins.
@@ -238,7 +239,10 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
   }
   if (!query->aggregated) return absl::OkStatus();
   if (select.group_by_distinct) remove_duplicate_sets(&query->grouping_sets);
-  for (auto& output : query->outputs) SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
+  for (auto& output : query->outputs) {
+    SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
+    raise_nullable(output.expr.get());
+  }
   for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
   for (auto& call : query->windows) SCYPER_RETURN_IF_ERROR(check_grouped_call(&call, query));
   return absl::OkStatus();

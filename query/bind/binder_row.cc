@@ -44,15 +44,14 @@ StatusOr<BoundPtr> Binder::compare_rows(std::string_view op, const ast::Expr& le
   const auto* b = node_if<ast::RowConstructor>(&right);
   if (a == nullptr || b == nullptr)
     return error("0A000", "comparing a row with something else is not supported", location);
-  if (a->fields.size() != b->fields.size())
-    return error("42601", "unequal number of entries in row expressions", location);
-  if (a->fields.empty()) return error("0A000", "cannot compare rows of zero length", location);
+  SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> x, bind_list(a->fields, scope));
+  SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> y, bind_list(b->fields, scope));
+  if (x.size() != y.size()) return error("42601", "unequal number of entries in row expressions", location);
+  if (x.empty()) return error("0A000", "cannot compare rows of zero length", location);
   if (op == "=" || op == "<>") {
     std::vector<BoundPtr> conditions;
-    for (size_t i = 0; i < a->fields.size(); i++) {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr x, bind(*a->fields[i], scope));
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr y, bind(*b->fields[i], scope));
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, make_operator(op, std::move(x), std::move(y), location));
+    for (size_t i = 0; i < x.size(); i++) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, make_operator(op, std::move(x[i]), std::move(y[i]), location));
       conditions.push_back(std::move(condition));
     }
     return join_conditions(op == "=" ? BoundKind::kAnd : BoundKind::kOr, std::move(conditions), location);
@@ -62,28 +61,19 @@ StatusOr<BoundPtr> Binder::compare_rows(std::string_view op, const ast::Expr& le
         error("0A000", absl::StrCat("could not determine interpretation of row comparison operator ", std::string(op)),
               location),
         "Row comparison operators must be associated with btree operator families.");
-  return compare_row_fields(op, *a, *b, 0, scope, location);
-}
-
-// The first fields that differ decide, a NULL before them makes the answer NULL:
-// CASE WHEN a1 = b1 THEN (the rest) ELSE a1 < b1 END would take NULL = for "differ", which gives NULL as well.
-StatusOr<BoundPtr> Binder::compare_row_fields(std::string_view op, const ast::RowConstructor& left,
-                                              const ast::RowConstructor& right, size_t from, const Scope* scope,
-                                              int32_t location) {
-  auto compare = [&](std::string_view by) -> StatusOr<BoundPtr> {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr x, bind(*left.fields[from], scope));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr y, bind(*right.fields[from], scope));
-    return make_operator(by, std::move(x), std::move(y), location);
-  };
-  if (from + 1 == left.fields.size()) return compare(op);
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, compare("="));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr rest, compare_row_fields(op, left, right, from + 1, scope, location));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr decided, compare(op[0] == '<' ? "<" : ">"));
-  BoundPtr result =
-      make_expr(BoundKind::kCase, make_type(TypeId::kBool), rest->nullable || decided->nullable, location);
-  result->args.push_back(std::move(equal));
-  result->args.push_back(std::move(rest));
-  result->args.push_back(std::move(decided));
+  // The first fields that differ decide, a NULL before them makes the answer NULL:
+  // CASE WHEN a1 = b1 THEN (the rest) ELSE a1 < b1 END would take NULL = for "differ", which gives NULL as well.
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr result, make_operator(op, std::move(x.back()), std::move(y.back()), location));
+  for (size_t i = x.size() - 1; i-- > 0;) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", clone(*x[i]), clone(*y[i]), location));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr decided,
+                            make_operator(op[0] == '<' ? "<" : ">", std::move(x[i]), std::move(y[i]), location));
+    BoundPtr rest = std::move(result);
+    result = make_expr(BoundKind::kCase, make_type(TypeId::kBool), rest->nullable || decided->nullable, location);
+    result->args.push_back(std::move(equal));
+    result->args.push_back(std::move(rest));
+    result->args.push_back(std::move(decided));
+  }
   return result;
 }
 
@@ -98,8 +88,8 @@ StatusOr<BoundPtr> Binder::bind_row_test(const ast::Expr& expr, const Scope* sco
   std::vector<BoundPtr> conditions;
   if (expr.kind == ExprKind::kNullTest) {
     const auto& test = node_as<ast::NullTest>(expr);
-    for (const auto& field : node_as<ast::RowConstructor>(*test.arg).fields) {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*field, scope));
+    SCYPER_ASSIGN_OR_RETURN(auto fields, bind_list(node_as<ast::RowConstructor>(*test.arg).fields, scope));
+    for (BoundPtr& arg : fields) {
       if (arg->type.id == TypeId::kUnknown) {
         SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), make_type(TypeId::kText), Coercion::kImplicit));
       }
@@ -114,18 +104,9 @@ StatusOr<BoundPtr> Binder::bind_row_test(const ast::Expr& expr, const Scope* sco
   const auto* right = node_if<ast::RowConstructor>(test.right.get());
   if (left == nullptr || right == nullptr)
     return error("0A000", "comparing a row with something else is not supported", expr.location);
-  if (left->fields.size() != right->fields.size())
-    return error("42601", "unequal number of entries in row expressions", expr.location);
-  for (size_t i = 0; i < left->fields.size(); i++) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr x, bind(*left->fields[i], scope));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr y, bind(*right->fields[i], scope));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(x), std::move(y), expr.location));
-    BoundPtr one = make_expr(BoundKind::kDistinct, boolean, false, expr.location);
-    one->builtin = equal->builtin;
-    one->args = std::move(equal->args);
-    conditions.push_back(std::move(one));
-  }
-  BoundPtr any = join_conditions(BoundKind::kOr, std::move(conditions), expr.location);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr x, bind_row(*left, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr y, bind_row(*right, scope));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr any, compare_bound_rows("", *x, *y, expr.location));
   return test.negated ? negated(std::move(any)) : std::move(any);
 }
 

@@ -5,6 +5,7 @@
 #include "codegen/generator.h"
 #include "plan/expressions.h"
 #include "plan/planner.h"
+#include "plan/rounds.h"
 #include "query/local_indexes.h"
 #include "runtime/spill.h"
 #include "runtime/tuple_sort.h"
@@ -101,7 +102,8 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   shared_run_ = can_share(query, plan);
   resources_.can_share |= shared_run_;
   for (const auto& shared : plan.shared)
-    if (shared.use_count() > 1 && !streams(*shared, shared.use_count(), *plan.root)) gen_shared(*shared);
+    if (shared.use_count() > 1 && !streams(*shared, shared.use_count(), *plan.root) && !reads_round(*shared->plan))
+      gen_shared(*shared);
   Block done = b_.new_block();
   gen_root(plan, query, consume);
   shared_run_ = false;

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "codegen/hash_table.h"
+#include "plan/rounds.h"
 
 // WITH RECURSIVE and DISTINCT ON of planned queries.
 namespace scyper::query {
@@ -76,6 +77,7 @@ void Generator::gen_recursive(const PlanNode& node, const Body& body) {
     publish(given, tuple);
     body();
   });
+  for (const SharedPlan* shared : plans_of_round(node)) gen_shared(*shared);
   gen_node(*node.inputs[1], [&] { take_row(1); });
   if (!b_.terminated()) b_.jump(round);
   b_.set_block(done);

@@ -9,6 +9,12 @@
 
 namespace scyper::query {
 
+Aggregate PlanBuilder::count_rows() {
+  Aggregate count;
+  count.type = make_type(TypeId::kInt8);
+  return count;
+}
+
 BoundPtr PlanBuilder::resolve(const BoundExpr& expr) const {
   check_stack();
   BoundPtr copy = clone(expr);
@@ -44,9 +50,42 @@ std::vector<BoundPtr> PlanBuilder::resolve_all(const std::vector<BoundPtr>& expr
 
 PlanBuilder::Built PlanBuilder::build(const BoundQuery& query) {
   check_stack();
+  // Names of groups and windows are those of one build: the query may be built again, or run where it stands.
+  auto groups = groups_;
+  auto windows = windows_;
   Built built = query.set == SetOp::kNone ? build_plain(query) : build_set(query);
   finish(query, &built);
+  groups_ = std::move(groups);
+  windows_ = std::move(windows);
   return built;
+}
+
+std::vector<std::shared_ptr<SharedPlan>> PlanBuilder::take_shared(const PlanNode& root) {
+  std::vector<const SharedPlan*> ordered;
+  std::set<const SharedPlan*> seen;
+  std::function<void(const PlanNode&)> visit = [&](const PlanNode& node) {
+    if (node.kind == PlanKind::kShared && seen.insert(node.shared.get()).second) {
+      visit(*node.shared->plan);
+      ordered.push_back(node.shared.get());
+    }
+    for (const auto& input : node.inputs) visit(*input);
+  };
+  // the order in which they were made, but for those that were changed to read a later one
+  std::set<const SharedPlan*> reached;
+  visit(root);
+  reached.swap(seen);
+  ordered.clear();
+  std::vector<std::shared_ptr<SharedPlan>> taken;
+  for (const auto& shared : shared_) {
+    if (reached.count(shared.get()) == 0 || !seen.insert(shared.get()).second) continue;
+    visit(*shared->plan);
+    ordered.push_back(shared.get());
+  }
+  for (const SharedPlan* plan : ordered)
+    for (const auto& shared : shared_)
+      if (shared.get() == plan) taken.push_back(shared);
+  shared_.clear();
+  return taken;
 }
 
 PlanBuilder::Built PlanBuilder::build_plain(const BoundQuery& query) {
@@ -60,7 +99,7 @@ PlanBuilder::Built PlanBuilder::build_plain(const BoundQuery& query) {
   built.one_row = query.from.empty() && query.where.empty();
   if (query.aggregated) {
     add_group(query, &built.root);
-    built.one_row = query.groups.empty() && query.having.empty();
+    built.one_row = query.groups.empty() && query.having.empty() && query.grouping_sets.size() <= 1;
   }
   for (const auto& conjunct : query.having) add_condition(&built.root, resolve(*conjunct));
   add_windows(query, &built.root);
@@ -123,6 +162,27 @@ PlanPtr PlanBuilder::build_relation(const Relation& relation) {
   return node;
 }
 
+// SELECT * FROM a relation that is no query, as one.
+std::unique_ptr<Relation> PlanBuilder::as_query(const Relation& relation) {
+  auto query = std::make_unique<BoundQuery>();
+  std::unique_ptr<Relation> inner = clone(relation);
+  inner->id = new_relation();
+  for (uint32_t i = 0; i < relation.columns.size(); i++) {
+    const RelationColumn& column = relation.columns[i];
+    query->outputs.push_back({column.name, make_reference({inner->id, i}, column.type, column.nullable), false});
+  }
+  query->id = new_relation();
+  query->correlated = true;
+  query->from.push_back({std::move(inner), JoinType::kInner, {}});
+  auto outer = std::make_unique<Relation>();
+  outer->id = relation.id;
+  outer->kind = RelationKind::kQuery;
+  outer->alias = relation.alias;
+  outer->columns = relation.columns;
+  outer->query = std::move(query);
+  return outer;
+}
+
 void PlanBuilder::add_lateral(PlanPtr* tree, PlanPtr input, const Relation& relation, JoinKind kind,
                               std::vector<BoundPtr> on) {
   if (kind == JoinKind::kInner && on.empty() && input->kind == PlanKind::kFunction &&
@@ -138,7 +198,7 @@ void PlanBuilder::add_lateral(PlanPtr* tree, PlanPtr input, const Relation& rela
   }
   PlanPtr node = make_node(PlanKind::kSubquery);
   node->relation = relation.id;
-  node->owned = clone(relation);
+  node->owned = relation.query != nullptr ? clone(relation) : as_query(relation);
   rewrite(node->owned->query.get(), [&](BoundPtr* e) {
     if ((*e)->kind != BoundKind::kGroup && (*e)->kind != BoundKind::kAggregate && (*e)->kind != BoundKind::kWindow)
       return false;
@@ -212,6 +272,9 @@ void PlanBuilder::add_group(const BoundQuery& query, PlanPtr* tree) {
     if (copy.filter != nullptr) copy.filter = resolve(*copy.filter);
     group->aggregates.push_back(std::move(copy));
   }
+  // HAVING alone: one group of all rows, also of none. A group-by without aggregates would be a DISTINCT.
+  if (group->exprs.empty() && group->aggregates.empty() && query.grouping_sets.empty())
+    group->aggregates.push_back(count_rows());
   for_each_own(group.get(), [&](BoundPtr& e) { place_subqueries(&e, tree, false); });
   group->inputs.push_back(std::move(*tree));
   if (query.grouping_sets.empty()) deduplicate_first(group.get());

@@ -22,7 +22,9 @@ class PlanBuilder {
     bool one_row = false;           // exactly one, always
   };
   Built build(const BoundQuery& query);
-  std::vector<std::shared_ptr<SharedPlan>> take_shared() { return std::move(shared_); }
+  // The shared plans that a tree reads, each behind those that it reads itself. Attempts at subqueries that could not be
+  // unnested leave others behind.
+  std::vector<std::shared_ptr<SharedPlan>> take_shared(const PlanNode& root);
   // Copies of subqueries whose relations the plan names.
   std::vector<BoundPtr> take_kept() { return std::move(kept_); }
   bool refuses() const { return refuses_; }  // what it has built is of no use
@@ -45,6 +47,8 @@ class PlanBuilder {
   void deduplicate_first(PlanNode* group);
   void finish(const BoundQuery& query, Built* built);
   void name_outputs(Built* built);
+  std::unique_ptr<Relation> as_query(const Relation& relation);
+  static Aggregate count_rows();
 
   // A copy with references to groups and aggregates replaced.
   BoundPtr resolve(const BoundExpr& expr) const;

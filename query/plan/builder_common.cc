@@ -13,12 +13,6 @@ namespace {
 std::shared_ptr<SharedPlan> from_within(const std::shared_ptr<SharedPlan>& plan) {
   return {std::shared_ptr<SharedPlan>(), plan.get()};
 }
-
-Aggregate count_rows() {
-  Aggregate count;
-  count.type = make_type(TypeId::kInt8);
-  return count;
-}
 }  // namespace
 
 // A reference to a query of WITH: inlined where it is the only one, else computed once.
@@ -132,8 +126,8 @@ std::vector<BoundPtr> set_outputs(const BoundQuery& query, const PlanNode& group
       outputs.push_back(make_reference({relation, static_cast<uint32_t>(at - set.begin())}, type, true));
   }
   for (size_t a = 0; a < group.aggregates.size(); a++)
-    outputs.push_back(
-        make_reference({relation, static_cast<uint32_t>(set.size() + a)}, group.aggregates[a].type, true));
+    outputs.push_back(make_reference({relation, static_cast<uint32_t>(set.size() + a)}, group.aggregates[a].type,
+                                     !counts_rows(group.aggregates[a].kind)));
   for (const auto& call : query.grouping_calls) {
     int64_t bits = 0;
     for (uint32_t key : call) bits = bits * 2 + (std::find(set.begin(), set.end(), key) == set.end() ? 1 : 0);

@@ -184,6 +184,7 @@ BoundPtr PlanBuilder::attach_static(PlanPtr* tree, Built built) {
     attach(tree, std::move(map), JoinKind::kLeft, {}, &join);
     return reference;
   }
+  Unnesting::raise_order(group);
   Unnesting::Stands stands = unnesting.push_down(&group->inputs[0]);
   size_t keys = 0;
   for (auto& [id, stand] : stands) {

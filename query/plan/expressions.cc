@@ -302,6 +302,23 @@ bool joins(const std::vector<BoundPtr>& conjuncts, const BoundExpr& x, const Bou
   });
 }
 
+// Do equal values of a type give the same in every expression? Of some types they may differ in their digits, signs of
+// zero or fields.
+bool has_one_form(const SqlType& type) {
+  return type.id != TypeId::kFloat4 && type.id != TypeId::kFloat8 && type.id != TypeId::kInterval &&
+         type.id != TypeId::kJsonb && type.id != TypeId::kArray &&
+         (type.id != TypeId::kNumeric || type.precision != 0);
+}
+
+// A comparison of the column itself with something else.
+bool is_comparison(const BoundExpr& expr, const BoundExpr* column) {
+  if (expr.kind != BoundKind::kBuiltin || expr.args.size() != 2 || expr.builtin->op < BuiltinOp::kEqual ||
+      expr.builtin->op > BuiltinOp::kGreaterEqual)
+    return false;
+  const BoundExpr &a = *expr.args[0], &b = *expr.args[1];
+  return (&a == column && relations_of(b).empty()) || (&b == column && relations_of(a).empty());
+}
+
 // A restriction of one column, that holds for its equals too.
 const BoundExpr* single_column(const BoundExpr& expr) {
   const BoundExpr* column = nullptr;
@@ -326,6 +343,7 @@ void add_transitive(std::vector<BoundPtr>* conjuncts) {
     for (const auto& conjunct : *conjuncts) {
       const BoundExpr* column = single_column(*conjunct);
       if (column == nullptr || conjunct->kind == BoundKind::kColumn) continue;
+      if (!has_one_form(column->type) && !is_comparison(*conjunct, column)) continue;
       auto is_column = [&](const BoundExpr* e) { return e->relation == column->relation && e->index == column->index; };
       if (std::none_of(members.begin(), members.end(), is_column)) continue;
       for (const BoundExpr* other : members) {

@@ -102,22 +102,32 @@ void visit_own(const PlanNode& node, const std::function<void(const BoundExpr&)>
 }
 
 namespace {
-void collect_used(const PlanNode& node, std::set<uint32_t>* used, std::set<uint32_t>* defined) {
-  for_each_own(const_cast<PlanNode*>(&node), [&](BoundPtr& e) { collect_relations(*e, used); });
-  if (node.kind == PlanKind::kSubquery) collect_relations(*node.owned->query, used);
-  defined->insert(node.relation);
-  if (node.kind == PlanKind::kShared) collect_produced(node, defined);
-  if (node.kind == PlanKind::kShared && node.shared->plan != nullptr && node.shared->plan->kind == PlanKind::kRecursive)
-    collect_used(*node.shared->plan, used, defined);
-  for (const auto& input : node.inputs) collect_used(*input, used, defined);
-}
+// Relations that a subtree uses and defines. Shared plans are looked into once each. What a domain of unnesting refers
+// to belongs to the node that offers its rows, not to the copies of its values: those hold the values for all outer
+// rows, which does no harm.
+struct Uses {
+  std::set<uint32_t> used, defined;
+  std::set<const SharedPlan*> seen;
+
+  void collect(const PlanNode& node) {
+    for_each_own(const_cast<PlanNode*>(&node), [&](BoundPtr& e) { collect_relations(*e, &used); });
+    if (node.kind == PlanKind::kSubquery) collect_relations(*node.owned->query, &used);
+    defined.insert(node.relation);
+    if (node.kind == PlanKind::kShared) collect_produced(node, &defined);
+    const bool is_reader = node.kind == PlanKind::kShared && node.shared->plan != nullptr;
+    const bool is_copy = is_reader && node.shared->is_domain && node.relation != kNoRelation;
+    if (is_reader && !is_copy && seen.insert(node.shared.get()).second) collect(*node.shared->plan);
+    for (const auto& input : node.inputs) collect(*input);
+  }
+};
 }  // namespace
 
 std::set<uint32_t> free_relations(const PlanNode& node) {
-  std::set<uint32_t> used, defined, free;
-  collect_used(node, &used, &defined);
-  for (uint32_t relation : used)
-    if (defined.count(relation) == 0) free.insert(relation);
+  Uses uses;
+  uses.collect(node);
+  std::set<uint32_t> free;
+  for (uint32_t relation : uses.used)
+    if (uses.defined.count(relation) == 0) free.insert(relation);
   return free;
 }
 

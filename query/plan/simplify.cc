@@ -20,7 +20,7 @@ class Simplifier {
     for (auto& shared : plan_.shared) fold(shared->plan.get());
     fold(plan_.root.get());
     for (auto& output : plan_.outputs) fold_nulls(&output);
-    for (auto& shared : plan_.shared) visit(&shared->plan);
+    for (auto& shared : plan_.shared) visit_shared(&shared->plan);
     visit(&plan_.root);
     if (names_.empty()) return;
     for (auto& shared : plan_.shared) rename(shared->plan.get());
@@ -30,6 +30,22 @@ class Simplifier {
 
  private:
   using Names = std::map<ColumnId, BoundPtr>;
+
+  // Readers of a shared plan name its columns: a projection on top stays, unless what it names are columns after all
+  // else was done.
+  void visit_shared(PlanPtr* node) {
+    if ((*node)->kind != PlanKind::kMap) return visit(node);
+    visit_inputs(node->get());
+    for (auto& e : (*node)->exprs) rename(&e);
+    if (is_renaming(**node)) drop_renaming(node);
+  }
+
+  void drop_renaming(PlanPtr* node) {
+    for (size_t i = 0; i < (*node)->exprs.size(); i++)
+      names_[{(*node)->relation, static_cast<uint32_t>(i)}] = std::move((*node)->exprs[i]);
+    PlanPtr input = std::move((*node)->inputs[0]);
+    *node = std::move(input);
+  }
 
   void visit(PlanPtr* node) {
     check_stack();
@@ -52,10 +68,7 @@ class Simplifier {
         break;
       case PlanKind::kMap:
         if (is_renaming(**node)) {
-          for (size_t i = 0; i < (*node)->exprs.size(); i++)
-            names_[{(*node)->relation, static_cast<uint32_t>(i)}] = std::move((*node)->exprs[i]);
-          PlanPtr input = std::move((*node)->inputs[0]);
-          *node = std::move(input);
+          drop_renaming(node);
           return visit(node);
         }
         break;
@@ -74,9 +87,13 @@ class Simplifier {
     for (auto& input : node->inputs) fold(input.get());
   }
 
+  // Gives columns of its input other names. A column of the row around the query is none: outer joins above fill it with
+  // NULL, and readers of a shared plan ask for it.
   static bool is_renaming(const PlanNode& node) {
-    return std::all_of(node.exprs.begin(), node.exprs.end(),
-                       [](const BoundPtr& e) { return e->kind == BoundKind::kColumn; });
+    const std::set<uint32_t> below = produced_by(*node.inputs[0]);
+    return std::all_of(node.exprs.begin(), node.exprs.end(), [&](const BoundPtr& e) {
+      return e->kind == BoundKind::kColumn && below.count(e->relation) != 0;
+    });
   }
 
   // May a map's expressions be computed above the inner join that it is an input of?

@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "bind/make.h"
+#include "plan/aggregate_kind.h"
 #include "plan/expressions.h"
 
 namespace scyper::query {
@@ -16,6 +17,56 @@ bool Unnesting::is_correlated(const PlanNode& node) const { return intersects(fr
 bool Unnesting::is_correlated(const BoundExpr& expr) const { return intersects(relations_of(expr), relations_); }
 
 namespace {
+// The rows that a domain was taken from. Other shared plans have several readers, and would need an outer value each.
+bool offers_domain(const PlanNode& node) {
+  return node.kind == PlanKind::kShared && node.shared->is_domain && node.relation == kNoRelation;
+}
+
+// The sort that the order of a node's rows comes from; nullptr: there is none, or it can be told from no column here.
+const PlanNode* ordered_below(const PlanNode& node) {
+  const PlanNode* n = &node;
+  while (n->kind == PlanKind::kFilter || n->kind == PlanKind::kMap ||
+         (n->kind == PlanKind::kInner && n->inputs.size() == 1))
+    n = n->inputs[0].get();
+  return n->kind == PlanKind::kSort && !n->order.empty() ? n : nullptr;
+}
+
+// Equal values of the types look the same, digits and all: one may stand for the other in whatever is computed.
+bool are_interchangeable(const SqlType& a, const SqlType& b) {
+  if (a.id != b.id) return false;
+  switch (a.id) {
+    case TypeId::kFloat4:
+    case TypeId::kFloat8:
+    case TypeId::kInterval:
+    case TypeId::kJsonb:
+    case TypeId::kArray:
+      return false;
+    case TypeId::kNumeric:
+      return a == b && a.precision != 0;
+    case TypeId::kChar:
+      return a == b;
+    default:
+      return true;
+  }
+}
+
+// Leaves out rows whose stands are NULL by an equality that was dropped: afterwards the stands equal the outer columns
+// as they are, NULL included.
+void make_exact(PlanPtr* node, Unnesting::Stands* stands) {
+  std::vector<BoundPtr> conjuncts;
+  for (auto& [id, stand] : *stands) {
+    if (!std::exchange(stand.is_equal, false) || !stand.expr->nullable) continue;
+    BoundPtr is_null = make_expr(BoundKind::kIsNull, make_type(TypeId::kBool), false, -1);
+    is_null->args.push_back(clone(*stand.expr));
+    conjuncts.push_back(make_not(std::move(is_null)));
+  }
+  *node = make_filter(std::move(*node), std::move(conjuncts));
+}
+
+bool differ(const Unnesting::Stands& a, const Unnesting::Stands& b) {
+  return std::any_of(a.begin(), a.end(), [&](const auto& s) { return s.second.is_equal != b.at(s.first).is_equal; });
+}
+
 // A frame whose size is not the same for all rows?
 bool has_loose_offset(const PlanNode& node) {
   return std::any_of(node.windows.begin(), node.windows.end(), [](const WindowCall& call) {
@@ -28,7 +79,9 @@ bool has_loose_offset(const PlanNode& node) {
 bool Unnesting::can(const PlanNode& node) const {
   if (!is_correlated(node)) return true;
   if (node.kind == PlanKind::kFunction && node.source->kind == RelationKind::kFunction) return false;  // once per row
-  if (node.kind == PlanKind::kShared || node.kind == PlanKind::kSubquery || node.kind == PlanKind::kUnique ||
+  if (node.kind == PlanKind::kShared) return offers_domain(node) && can(*node.shared->plan);
+  if (node.kind == PlanKind::kWindow && ordered_below(*node.inputs[0]) != nullptr) return false;
+  if (node.kind == PlanKind::kSubquery || node.kind == PlanKind::kUnique ||
       node.kind == PlanKind::kRecursive || has_loose_offset(node))
     return false;
   if (node.kind == PlanKind::kSort && (node.limit != nullptr || node.offset != nullptr)) return false;
@@ -49,6 +102,7 @@ void Unnesting::collect(const BoundExpr& expr, Columns* columns) const {
 Unnesting::Columns Unnesting::used_columns(const PlanNode& node) const {
   Columns columns;
   for_each_own(const_cast<PlanNode*>(&node), [&](BoundPtr& e) { collect(*e, &columns); });
+  if (offers_domain(node)) columns.merge(used_columns(*node.shared->plan));
   for (const auto& input : node.inputs) columns.merge(used_columns(*input));
   return columns;
 }
@@ -129,7 +183,8 @@ bool Unnesting::stand_by_equalities(const Columns& columns, std::vector<BoundPtr
         const BoundExpr& mine = *sides[side];
         const BoundExpr& other = *sides[1 - side];
         if (mine.kind != BoundKind::kColumn || mine.relation != id.relation || mine.index != id.index) continue;
-        if (is_correlated(other) || other.type.id != mine.type.id || relations_of(other).empty() || is_volatile(other))
+        if (is_correlated(other) || !are_interchangeable(other.type, mine.type) || relations_of(other).empty() ||
+            is_volatile(other) || has_subquery(other))
           continue;
         Stand stand;
         stand.expr = clone(other);
@@ -160,11 +215,9 @@ Unnesting::Stands Unnesting::push_down(PlanPtr* node) {
       return push_join(node);
     case PlanKind::kSetOp:
       return push_set(node);
-    case PlanKind::kSort: {
-      PlanPtr input = std::move((*node)->inputs[0]);  // an order without limit means nothing here
-      *node = std::move(input);
-      return push_down(node);
-    }
+    case PlanKind::kShared:
+      return push_down(&(*node)->shared->plan);  // its columns can be seen here
+    case PlanKind::kSort:
     case PlanKind::kMap:
     case PlanKind::kValues:
     case PlanKind::kFunction:
@@ -177,14 +230,30 @@ Unnesting::Stands Unnesting::push_down(PlanPtr* node) {
   return {};
 }
 
+void Unnesting::add_missing(PlanPtr* node, const Columns& columns, Stands* stands) {
+  Columns missing = columns;
+  for (const auto& [id, stand] : *stands) missing.erase(id);
+  if (!missing.empty()) stands->merge(cross(node, missing));
+}
+
+void Unnesting::raise_order(PlanNode* group) {
+  if (std::all_of(group->aggregates.begin(), group->aggregates.end(), ignores_order)) return;
+  if (group->inputs[0]->kind == PlanKind::kSort) return;
+  const PlanNode* sort = ordered_below(*group->inputs[0]);
+  if (sort == nullptr) return;
+  PlanPtr again = make_node(PlanKind::kSort);
+  for (const auto& term : sort->order) again->order.push_back({clone(*term.expr), term.descending, term.nulls_first});
+  again->inputs.push_back(std::move(group->inputs[0]));
+  group->inputs[0] = std::move(again);
+}
+
 // Operators that compute from the row of their one input.
 Unnesting::Stands Unnesting::push_input(PlanPtr* node) {
   PlanNode& n = **node;
   Columns own;
   for_each_own(&n, [&](BoundPtr& e) { collect(*e, &own); });
   Stands stands = push_down(&n.inputs[0]);
-  for (const auto& [id, stand] : stands) own.erase(id);
-  if (!own.empty()) stands.merge(cross(&n.inputs[0], own));
+  add_missing(&n.inputs[0], own, &stands);
   for_each_own(&n, [&](BoundPtr& e) { substitute(&e, stands); });
   return stands;
 }
@@ -240,10 +309,9 @@ Unnesting::Stands Unnesting::push_group(PlanPtr* node) {
   PlanNode& n = **node;
   Columns columns = used_columns(n);
   bool is_static = n.exprs.empty() && !n.aggregates.empty();
+  raise_order(&n);
   Stands inner = push_down(&n.inputs[0]);
-  Columns own = columns;
-  for (const auto& [id, stand] : inner) own.erase(id);
-  if (!own.empty()) inner.merge(cross(&n.inputs[0], own));
+  add_missing(&n.inputs[0], columns, &inner);
   for_each_own(&n, [&](BoundPtr& e) { substitute(&e, inner); });
   // aggregates move behind the new keys: the group gets a new name, a map keeps the old one
   uint32_t old_relation = n.relation;
@@ -295,15 +363,13 @@ Unnesting::Stands Unnesting::push_join(PlanPtr* node) {
   Columns columns = used_columns(n);
   // the side whose rows decide carries D; the other one only if it needs it
   Stands left = push_down(&n.inputs[0]);
-  Columns missing = columns;
-  for (const auto& [id, stand] : left) missing.erase(id);
-  if (!missing.empty()) left.merge(cross(&n.inputs[0], missing));
+  add_missing(&n.inputs[0], columns, &left);
   bool both = n.join == JoinKind::kFull;
   Stands right = push_down(&n.inputs[1]);
-  if (both) {
-    Columns more = columns;
-    for (const auto& [id, stand] : right) more.erase(id);
-    if (!more.empty()) right.merge(cross(&n.inputs[1], more));
+  if (both) add_missing(&n.inputs[1], columns, &right);
+  if (both && differ(left, right)) {
+    make_exact(&n.inputs[0], &left);
+    make_exact(&n.inputs[1], &right);
   }
   for_each_own(&n, [&](BoundPtr& e) { substitute(&e, left); });
   for (auto& [id, stand] : right) {
@@ -327,20 +393,24 @@ Unnesting::Stands Unnesting::push_join(PlanPtr* node) {
 Unnesting::Stands Unnesting::push_set(PlanPtr* node) {
   PlanNode& n = **node;
   Columns columns = used_columns(n);
+  std::vector<Stands> sides;
+  for (auto& input : n.inputs) {
+    sides.push_back(push_down(&input));
+    add_missing(&input, columns, &sides.back());
+  }
+  // rows of one side that count for no outer row must not look like those that count for an outer NULL
+  if (std::any_of(sides.begin(), sides.end(), [&](const Stands& side) { return differ(side, sides[0]); }))
+    for (size_t i = 0; i < sides.size(); i++) make_exact(&n.inputs[i], &sides[i]);
   Stands result;
-  size_t width = n.outputs[0].size();
+  const size_t width = n.outputs[0].size();
   for (size_t i = 0; i < n.inputs.size(); i++) {
-    Stands stands = push_down(&n.inputs[i]);
-    Columns missing = columns;
-    for (const auto& [id, stand] : stands) missing.erase(id);
-    if (!missing.empty()) stands.merge(cross(&n.inputs[i], missing));
-    for (auto& e : n.outputs[i]) substitute(&e, stands);
+    for (auto& e : n.outputs[i]) substitute(&e, sides[i]);
     size_t position = width;
-    for (auto& [id, stand] : stands) {
+    for (auto& [id, stand] : sides[i]) {
       Stand above;
       above.type = stand.type;
       above.nullable = stand.nullable;
-      above.is_equal = stand.is_equal && (i == 0 || found_in(result, id).is_equal);
+      above.is_equal = stand.is_equal;
       above.expr = make_reference({n.relation, static_cast<uint32_t>(position++)}, stand.type, true);
       n.outputs[i].push_back(std::move(stand.expr));
       result[id] = std::move(above);

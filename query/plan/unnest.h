@@ -36,6 +36,9 @@ class Unnesting {
   static std::vector<BoundPtr> join_conjuncts(const Stands& stands);
   // Replaces outer columns by what stands for them.
   static void substitute(BoundPtr* expr, const Stands& stands);
+  // Puts the order of a group's input, where an aggregate can see it, directly below the group: joins with D would
+  // lose it further down.
+  static void raise_order(PlanNode* group);
 
  private:
   using Columns = std::map<ColumnId, PlanColumn>;
@@ -50,6 +53,7 @@ class Unnesting {
   Stands push_input(PlanPtr* node);
   Stands push_window(PlanPtr* node);
   bool stand_by_equalities(const Columns& columns, std::vector<BoundPtr>* conjuncts, Stands* stands) const;
+  void add_missing(PlanPtr* node, const Columns& columns, Stands* stands);
 
   PlanPtr* outer_;
   const std::set<uint32_t> relations_;

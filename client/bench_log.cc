@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/disk.h"
+#include "bench_node.h"
 #include "error_format.h"
 #include "oltp_report.h"
 #include "programs.h"

@@ -5,15 +5,16 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "base/test_seed.h"
+#include "testing/isolated_session.h"
 #include "testing/postgres_session.h"
 #include "testing/query_maker.h"
-#include "testing/session.h"
-#include "types/datum_text.h"
 
-// Random queries over small tables, on PostgreSQL 15 and on ScyPer in both modes; a query that differs is made as small
-// as it goes. SCYPER_TEST_SEED repeats a run, SCYPER_TEST_QUERIES says how many.
+// Random queries over small tables, on PostgreSQL 15 and on ScyPer in both modes; a query that differs, or that ends the
+// process, is made as small as it goes. SCYPER_TEST_SEED repeats a run, SCYPER_TEST_QUERIES says how many.
 namespace scyper::query {
 namespace {
 
@@ -33,10 +34,6 @@ std::string text_of(const StatementOutcome& outcome) {
   return text;
 }
 
-std::string text_of(Session* session, const std::string& sql) {
-  std::string text = session->text(sql);
-  return text.compare(0, 6, "ERROR ") == 0 ? text.substr(0, 11) : text;
-}
 
 class Comparison {
  public:
@@ -46,16 +43,13 @@ class Comparison {
         interpreted_(options_for(ExecutionMode::kInterpreted)),
         native_(options_for(ExecutionMode::kQuick)) {
     check_ok(postgres_.run("SET jit = off").ok(), "jit");  // PostgreSQL's estimates of these would compile many of them
-    for (const auto& sql : maker_.tables()) {
-      check_ok(postgres_.run(sql).ok(), sql);
-      check_ok(interpreted_.run(sql).ok(), sql);
-      check_ok(native_.run(sql).ok(), sql);
-    }
+    tables_ = maker_.tables();
+    for (const auto& sql : tables_) check_ok(postgres_.run(sql).ok(), sql);
   }
 
   void run(int count) {
     constexpr int kBatch = 100;
-    const bool trace = std::getenv("SCYPER_TEST_TRACE") != nullptr;  // to find the one that ends the process
+    const bool trace = std::getenv("SCYPER_TEST_TRACE") != nullptr;
     for (int done = 0; done < count && wrong_ < 10; done += kBatch) {
       std::vector<Term> terms;
       std::vector<std::string> queries;
@@ -79,19 +73,27 @@ class Comparison {
  private:
   static void check_ok(bool ok, const std::string& sql) { ASSERT_TRUE(ok) << sql; }
 
+  // One that a crash has ended begins anew.
+  StatementOutcome run(IsolatedSession* session, const std::string& sql) {
+    if (!session->is_running()) {
+      session->clear();
+      for (const auto& table : tables_) check_ok(session->run(table).ok(), table);
+    }
+    return session->run(sql);
+  }
+
   // 0 = alike, 1 = refused, 2 = different.
   int differs(const std::string& sql, const std::string& truth) {
-    std::string first = text_of(&interpreted_, sql);
+    const std::string first = text_of(run(&interpreted_, sql));
     if (first == "ERROR 0A000") return 1;
-    return truth == first && truth == text_of(&native_, sql) ? 0 : 2;
+    return truth == first && truth == text_of(run(&native_, sql)) ? 0 : 2;
   }
 
   void compare(const Term& term, const std::string& sql, const std::string& truth) {
     errors_ += truth.compare(0, 6, "ERROR ") == 0 ? 1 : 0;
     int outcome = differs(sql, truth);
     if (outcome == 1) {
-      std::string message = interpreted_.text(sql);
-      refused_[message.substr(std::min<size_t>(13, message.size()))]++;
+      refused_[run(&interpreted_, sql).message]++;
     }
     if (outcome < 2) return;
     wrong_++;
@@ -99,8 +101,8 @@ class Comparison {
     auto shown = [](const std::string& text) { return text.substr(0, 1000); };
     ADD_FAILURE() << small << "\n  PostgreSQL\n"
                   << shown(text_of(postgres_.run(small))) << "\n  interpreted\n"
-                  << shown(interpreted_.text(small)) << "\n  native\n"
-                  << shown(native_.text(small)) << "\nfrom " << sql;
+                  << shown(to_string(run(&interpreted_, small))) << "\n  native\n"
+                  << shown(to_string(run(&native_, small))) << "\nfrom " << sql;
   }
 
   // Takes the first simpler query that still differs, again and again.
@@ -124,8 +126,9 @@ class Comparison {
 
   QueryMaker maker_;
   PostgresSession postgres_;
-  Session interpreted_;
-  Session native_;
+  IsolatedSession interpreted_;
+  IsolatedSession native_;
+  std::vector<std::string> tables_;
   int errors_ = 0, wrong_ = 0;
   std::map<std::string, int> refused_;
 };

@@ -50,12 +50,22 @@ const char* simplest(char type) {
 
 namespace {
 
+void collect_inner(const Term& term, char type, std::vector<const Term*>* out) {
+  for (const Term& child : term.children) {
+    if (child.type == type) out->push_back(&child);
+    collect_inner(child, type, out);
+  }
+}
+
 // Each way to make `term` simpler, inside of whatever `build` puts around it.
 void simplify(const Term& term, const std::function<Term(Term)>& build, std::vector<Term>* out) {
   const char* leaf = simplest(term.type);
   if (leaf != nullptr && term.sql() != leaf) out->push_back(build(make(term.type, std::string(leaf))));
-  for (const Term& child : term.children)
-    if (child.type == term.type && term.type != 'W' && term.type != 'A') out->push_back(build(child));
+  if (term.type != 'W' && term.type != 'A' && term.type != 'F') {
+    std::vector<const Term*> inner;
+    collect_inner(term, term.type, &inner);
+    for (const Term* part : inner) out->push_back(build(*part));
+  }
   for (size_t i = 0; i < term.children.size(); i++)
     simplify(
         term.children[i],

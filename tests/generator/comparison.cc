@@ -12,7 +12,7 @@ namespace scyper::generator {
 namespace {
 
 using query::ExecutionMode;
-using query::Session;
+using query::IsolatedSession;
 using query::StatementOutcome;
 
 constexpr int kTriesMax = 1500;  // of shrinking one script: seconds
@@ -25,10 +25,25 @@ query::DatabaseOptions options_for(ExecutionMode mode) {
   return options;
 }
 
-// Whether a whole query has an order: those of this generator are by ordinals.
+// A statement that changes nothing.
+bool is_query(const std::string& sql) {
+  return (sql.starts_with("SELECT") || sql.starts_with("WITH") || sql.starts_with("(")) &&
+         sql.find("nextval") == std::string::npos && sql.find("DELETE") == std::string::npos &&
+         sql.find("INSERT") == std::string::npos && sql.find("UPDATE") == std::string::npos;
+}
+
+// Whether a whole query has an order: those of these generators are by all columns.
 bool is_ordered(const std::string& sql) {
-  const size_t at = sql.rfind(" ORDER BY 1");
-  return at != std::string::npos && (at + 11 == sql.size() || sql[at + 11] != ')');
+  if (!is_query(sql)) return false;
+  int depth = 0;
+  bool is_quoted = false;
+  for (size_t i = 0; i < sql.size(); i++) {
+    if (sql[i] == '\'') is_quoted = !is_quoted;
+    if (is_quoted) continue;
+    depth += sql[i] == '(' ? 1 : sql[i] == ')' ? -1 : 0;
+    if (depth == 0 && sql.compare(i, 10, " ORDER BY ") == 0) return true;
+  }
+  return false;
 }
 
 // Rows in any order but where the statement has one; of errors the SQLSTATE; notices in their order.
@@ -62,43 +77,81 @@ bool is_alike(char type, const std::string& truth, const std::string& ours, Coun
 
 }  // namespace
 
+Comparison::Comparison()
+    : postgres_("scyper_generator"),
+      interpreted_(options_for(ExecutionMode::kInterpreted)),
+      compiled_(options_for(ExecutionMode::kQuick)) {
+  CHECK(postgres_.run("SET jit = off").ok());
+}
+
 void Comparison::clear() {
   StatementOutcome done = postgres_.run(
-      "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; DISCARD SEQUENCES; "
-      "RESET client_min_messages");
+      "SET client_min_messages = error; SET statement_timeout = 0; DROP SCHEMA public CASCADE; CREATE SCHEMA public; "
+      "DISCARD SEQUENCES; RESET client_min_messages; SET statement_timeout = '10s'");
   CHECK(done.ok());
+  interpreted_.clear();
+  if (is_compiled_) compiled_.clear();
+}
+
+// After a crash: what the first statements changed.
+void Comparison::restore(IsolatedSession* session, const Script& script, size_t count) {
+  session->clear();
+  for (size_t i = 0; i < count; i++)
+    if (const std::string sql = script[i].sql(); !is_query(sql)) session->run(sql);
+}
+
+std::optional<Difference> Comparison::compare(const Script& script, size_t statement, bool* lacks_table,
+                                              Counts* counts) {
+  static const bool kTraces = std::getenv("SCYPER_TEST_TRACE") != nullptr;
+  const std::string sql = script[statement].sql();
+  if (kTraces) std::cerr << sql << ";" << std::endl;
+  counts->statements++;
+  const StatementOutcome ours = interpreted_.run(sql);
+  if (ours.sqlstate == "0A000") {
+    counts->refused[ours.message]++;
+    return std::nullopt;
+  }
+  if (is_compiled_) compiled_.begin(sql);
+  const StatementOutcome truth = postgres_.run(sql);
+  const StatementOutcome other = is_compiled_ ? compiled_.finish() : ours;
+  Difference difference{statement, shown(sql, truth), shown(sql, ours), shown(sql, other), ""};
+  const auto& crashed = IsolatedSession::is_crash(ours) ? ours : other;
+  if (IsolatedSession::is_crash(crashed)) difference.crash = crashed.message;
+  if (truth.sqlstate == "57014") return std::nullopt;  // took too long there
+  if (sql.starts_with("CREATE TABLE") && !ours.ok()) *lacks_table = true;
+  // a routine with a variable of its column's type: PostgreSQL looks when it is made, we when it is called
+  const bool is_refused = difference.postgres == "ERROR 42601" || difference.postgres == "ERROR 42P01";
+  if (*lacks_table && is_refused && difference.interpreted.empty()) return std::nullopt;
+  if (!is_alike(script[statement].type, difference.postgres, difference.interpreted, counts) ||
+      difference.interpreted != difference.compiled)
+    return difference;
+  if (!ours.ok()) counts->errors++;
+  return std::nullopt;
 }
 
 std::optional<Difference> Comparison::run(const Script& script, Counts* counts) {
   Counts ignored;
-  if (counts == nullptr) counts = &ignored;
-  const bool trace = std::getenv("SCYPER_TEST_TRACE") != nullptr;  // to find the one that ends the process
   clear();
-  Session interpreted(options_for(ExecutionMode::kInterpreted));
-  Session compiled(options_for(ExecutionMode::kQuick));
   bool lacks_table = false;
-  for (size_t i = 0; i < script.size(); i++) {
-    const std::string sql = script[i].sql();
-    if (trace) std::cerr << sql << ";" << std::endl;
-    counts->statements++;
-    StatementOutcome ours = run_statement(&interpreted, sql);
-    if (ours.sqlstate == "0A000") {
-      counts->refused[ours.message]++;
-      continue;
-    }
-    Difference difference{i, shown(sql, postgres_.run(sql)), shown(sql, ours),
-                          shown(sql, run_statement(&compiled, sql))};
-    const char type = script[i].type;
-    if (sql.starts_with("CREATE TABLE") && !ours.ok()) lacks_table = true;
-    // a routine with a variable of its column's type: PostgreSQL looks when it is made, we when it is called
-    const bool is_refused = difference.postgres == "ERROR 42601" || difference.postgres == "ERROR 42P01";
-    if (lacks_table && is_refused && difference.interpreted.empty()) return std::nullopt;
-    if (!is_alike(type, difference.postgres, difference.interpreted, counts) ||
-        difference.interpreted != difference.compiled)
-      return difference;
-    if (!ours.ok()) counts->errors++;
-  }
+  for (size_t i = 0; i < script.size(); i++)
+    if (auto found = compare(script, i, &lacks_table, counts == nullptr ? &ignored : counts); found.has_value())
+      return found;
   return std::nullopt;
+}
+
+std::vector<Difference> Comparison::run_all(const Script& script, Counts* counts) {
+  clear();
+  bool lacks_table = false;
+  std::vector<Difference> all;
+  for (size_t i = 0; i < script.size(); i++) {
+    auto found = compare(script, i, &lacks_table, counts);
+    if (!found.has_value()) continue;
+    all.push_back(*std::move(found));
+    if (!is_query(script[i].sql())) break;
+    for (IsolatedSession* session : {&interpreted_, &compiled_})
+      if (!session->is_running() && (is_compiled_ || session == &interpreted_)) restore(session, script, i);
+  }
+  return all;
 }
 
 namespace {
@@ -106,14 +159,26 @@ std::string error_of(const std::string& text) {
   const size_t at = text.find("ERROR ");
   return at == std::string::npos ? "" : text.substr(at, 11);
 }
-// A smaller script with another one would be another difference.
-std::string kind_of(const Difference& difference) {
-  return error_of(difference.postgres) + "/" + error_of(difference.interpreted) + "/" + error_of(difference.compiled);
-}
 }  // namespace
+
+std::string kind_of(const Difference& difference) {
+  return error_of(difference.postgres) + "/" + error_of(difference.interpreted) + "/" + error_of(difference.compiled) +
+         "/" + difference.crash.substr(0, std::min(difference.crash.find("\n", 12), size_t{80}));
+}
 
 bool Comparison::differs(const Script& script) {
   const auto found = run(script);
+  return found.has_value() && kind_of(*found) == wanted_;
+}
+
+// The last statement is a query, and those before have run.
+bool Comparison::differs_at_end(const Script& script) {
+  Counts ignored;
+  bool lacks_table = false;
+  for (IsolatedSession* session : {&interpreted_, &compiled_})
+    if (!session->is_running() && (is_compiled_ || session == &interpreted_))
+      restore(session, script, script.size() - 1);
+  const auto found = compare(script, script.size() - 1, &lacks_table, &ignored);
   return found.has_value() && kind_of(*found) == wanted_;
 }
 
@@ -135,36 +200,39 @@ bool Comparison::drop_statements(Script* script) {
   return dropped;
 }
 
-// The first simpler form of each statement that still differs, again and again.
-bool Comparison::simplify_statements(Script* script) {
+// The first simpler form of a statement that still differs, again and again.
+bool Comparison::simplify_statement(Script* script, size_t statement) {
   bool simplified = false;
-  for (size_t i = script->size(); i > 0 && tries_ < kTriesMax; i--) {
-    for (bool smaller = true; smaller && tries_ < kTriesMax;) {
-      smaller = false;
-      for (query::Term& candidate : simpler_terms((*script)[i - 1])) {
-        if (candidate.sql().size() >= (*script)[i - 1].sql().size()) continue;
-        if (++tries_ > kTriesMax) break;
-        Script changed = *script;
-        changed[i - 1] = std::move(candidate);
-        if (!differs(changed)) continue;
-        *script = std::move(changed);
-        smaller = simplified = true;
-        break;
-      }
+  const bool is_last = statement + 1 == script->size() && is_query(script->back().sql());
+  if (is_last) run(*script);
+  for (bool smaller = true; smaller && tries_ < kTriesMax;) {
+    smaller = false;
+    for (query::Term& candidate : simpler_terms((*script)[statement])) {
+      if (candidate.sql().size() >= (*script)[statement].sql().size()) continue;
+      if (++tries_ > kTriesMax) break;
+      Script changed = *script;
+      changed[statement] = std::move(candidate);
+      if (!(is_last ? differs_at_end(changed) : differs(changed))) continue;
+      *script = std::move(changed);
+      smaller = simplified = true;
+      break;
     }
   }
   return simplified;
 }
 
-Script Comparison::shrink(Script script) {
+Script Comparison::shrink(Script script, const Difference& found) {
   tries_ = 0;
-  const auto found = run(script);
-  if (!found.has_value()) return script;
-  wanted_ = kind_of(*found);
-  script.resize(found->statement + 1);
+  wanted_ = kind_of(found);
+  const query::Term failing = script[found.statement];
+  script.resize(found.statement);
+  std::erase_if(script, [](const query::Term& term) { return is_query(term.sql()); });
+  script.push_back(failing);
+  if (!differs(script)) return script;
   for (bool smaller = true; smaller && tries_ < kTriesMax;) {
-    smaller = drop_statements(&script);
-    smaller = simplify_statements(&script) || smaller;
+    smaller = simplify_statement(&script, script.size() - 1);
+    smaller = drop_statements(&script) || smaller;
+    for (size_t i = script.size() - 1; i > 0; i--) smaller = simplify_statement(&script, i - 1) || smaller;
   }
   return script;
 }

@@ -28,10 +28,9 @@ void report(const Counts& counts) {
   for (const auto& [what, times] : counts.refused) std::cout << "[  refused ] " << times << " x " << what << "\n";
 }
 
-void add_failure(Comparison* comparison, uint64_t seed, const Script& script) {
-  const auto first = comparison->run(script);
-  const std::string from = first.has_value() ? script[first->statement].sql() : "";
-  const Script small = comparison->shrink(script);
+void add_failure(Comparison* comparison, uint64_t seed, const Script& script, const Difference& found) {
+  const std::string from = script[found.statement].sql();
+  const Script small = comparison->shrink(script, found);
   const auto difference = comparison->run(small);
   ASSERT_TRUE(difference.has_value()) << "differed once only: SCYPER_TEST_SCRIPT=" << seed << "\n" << to_string(script);
   auto shown = [](const std::string& text) { return text.substr(0, 1000); };
@@ -39,7 +38,8 @@ void add_failure(Comparison* comparison, uint64_t seed, const Script& script) {
                 << to_string(small) << "  PostgreSQL\n"
                 << shown(difference->postgres) << "\n  interpreted\n"
                 << shown(difference->interpreted) << "\n  compiled\n"
-                << shown(difference->compiled) << "\nfrom " << from;
+                << shown(difference->compiled) << "\n"
+                << shown(difference->crash) << "\nfrom " << from;
 }
 
 // Runs scripts until they have made `count` of what make() counts.
@@ -52,7 +52,7 @@ void compare_scripts(int count, const Make& make) {
     int made = 0;
     const Script script = make(seed, &made);
     std::cout << to_string(script);
-    if (comparison.run(script).has_value()) add_failure(&comparison, seed, script);
+    if (const auto found = comparison.run(script); found.has_value()) add_failure(&comparison, seed, script, *found);
     return;
   }
   Random seeds(test_seed());
@@ -60,9 +60,10 @@ void compare_scripts(int count, const Make& make) {
   for (int made = 0; made < count && failures < kFailuresMax;) {
     const uint64_t seed = seeds.next();
     const Script script = make(seed, &made);
-    if (!comparison.run(script, &counts).has_value()) continue;
+    const auto found = comparison.run(script, &counts);
+    if (!found.has_value()) continue;
     failures++;
-    add_failure(&comparison, seed, script);
+    add_failure(&comparison, seed, script, *found);
   }
   report(counts);
 }

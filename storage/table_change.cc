@@ -13,6 +13,11 @@ bool records(const ChangeLog* log, const TablePartition* partition) {
   return log->records_redo() && partition->plan->is_logged;
 }
 
+// An update that names no column changes nothing, and a record of it would say so.
+bool records(const ChangeLog* log, const TablePartition* partition, const UpdateDescriptor& descriptor) {
+  return records(log, partition) && !descriptor.cells.empty();
+}
+
 void save_image(const UpdateDescriptor& descriptor, const char* chunk, uint32_t offset, char* image) {
   for (const UpdateDescriptor::Cell& cell : descriptor.cells) {
     const char* from = cell_of(cell.access, chunk, offset);
@@ -141,7 +146,7 @@ ChangeResult update_begin(TablePartition* partition, Tid tid, const UpdateDescri
   save_image(*descriptor, chunk_of(partition, tid), offset_of(tid), entry->image());
   if (!descriptor->payloads.empty()) log->defer(entry);
   if (descriptor->affected_indexes != 0) save_keys(partition, tid, descriptor->affected_indexes, log);
-  if (records(log, partition) && !log_update_key(log, partition, tid, *descriptor)) {
+  if (records(log, partition, *descriptor) && !log_update_key(log, partition, tid, *descriptor)) {
     return log->fail_row(log->last_result());
   }
   return ChangeResult::kOk;
@@ -149,7 +154,7 @@ ChangeResult update_begin(TablePartition* partition, Tid tid, const UpdateDescri
 
 ChangeResult update_finish(TablePartition* partition, Tid tid, const UpdateDescriptor* descriptor,
                            ChangeLog* log) noexcept {
-  if (records(log, partition) && !log_update_values(log, partition, tid, *descriptor)) {
+  if (records(log, partition, *descriptor) && !log_update_values(log, partition, tid, *descriptor)) {
     return log->fail_row(log->last_result());
   }
   if (descriptor->affected_indexes == 0) return ChangeResult::kOk;

@@ -120,15 +120,18 @@ Status Binder::check_trigger_condition(const ast::Expr& expr, const Trigger& tri
   return absl::OkStatus();
 }
 
-// A trigger may change any column of the row but the one that decides the partition.
+// A trigger may change any column of the row but the one that decides the partition. Generated columns are computed
+// from what it leaves: bind_constraints() assigns them.
 void Binder::assign_all_columns(BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
+  const TableRules* rules = rules_of(schema);
   size_t visible = storage::visible_columns(schema);
   for (uint32_t c = 0; c < visible; c++) {
     bool fixed = schema.scheme != storage::PartitionScheme::kShared && schema.partition_column == c;
     bool assigned = std::any_of(dml->assignments.begin(), dml->assignments.end(),
                                 [&](const ColumnAssignment& a) { return a.column == c; });
-    if (fixed || assigned) continue;
+    const bool is_generated = rules != nullptr && !rules->columns[c].generated_text.empty();
+    if (fixed || assigned || is_generated) continue;
     ColumnAssignment same;
     same.column = c;
     same.value = make_column(dml->relation, c, schema.columns[c].type, !schema.columns[c].not_null, -1);

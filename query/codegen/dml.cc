@@ -324,7 +324,9 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
   for (const auto& entry : dml.source->from) sources_.erase(entry.relation->id);
 }
 
+// Of a column that is assigned twice the later value is stored, logged and checked.
 void Generator::gen_update_row(const BoundDml& dml, const RowSource& source, uint32_t number, const Values& values) {
+  if (values.empty()) return;  // SET b = DEFAULT of a generated column that is as it was: no cell changes
   const storage::UpdateDescriptor& descriptor = *resources_.updates[number];
   const storage::TableSchema& schema = dml.table->schema();
   storage::RowValues key = storage::make_row_values(schema, dml.table->layout(), storage::identity_columns(schema));
@@ -333,8 +335,8 @@ void Generator::gen_update_row(const BoundDml& dml, const RowSource& source, uin
   };
   if (logs_update_inline(descriptor, key)) {
     gen_update_log(source, descriptor, number, key, [&](uint32_t column) {
-      size_t i = 0;
-      while (dml.assignments[i].column != column) i++;
+      size_t i = values.size() - 1;
+      while (dml.assignments[i].column != column) i--;
       return values[i];
     });
     return store();
@@ -378,7 +380,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     const storage::TableSchema& schema = dml.table->schema();
     Values next = values;
     auto new_value = [&](uint32_t column) {
-      for (size_t i = 0; i < next.size(); i++)
+      for (size_t i = next.size(); i-- > 0;)
         if (dml.assignments[i].column == column) return next[i];
       return load_column(source, column);
     };

@@ -114,7 +114,7 @@ Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundP
   if (op == "+" && (is_moment(target.id) || target.id == TypeId::kTime)) target = make_type(TypeId::kInterval);
   if ((op == "*" || op == "/") && target.id == TypeId::kInterval) target = make_type(TypeId::kFloat8);
   if (op == "-" && target.id == TypeId::kJsonb) target = make_type(TypeId::kText);  // a key
-  if (is_string(target.id)) target = make_type(target.id);
+  if (is_string(target.id) && !is_name(target)) target = make_type(target.id);
   if (target.id == TypeId::kNumeric) target = make_numeric(0, 0);
   SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
   return absl::OkStatus();

@@ -7,7 +7,7 @@ import subprocess
 
 LOST = re.compile(r"server closed the connection|connection to server was lost|could not connect|terminating connection")
 ERROR = re.compile(r"^psql:[^ ]*:\d+: (?:ERROR|FATAL|PANIC):  (\w{5})")
-IGNORED = re.compile(r"^psql:[^ ]*:\d+: (?:NOTICE|WARNING|INFO|LOG|DEBUG):  \w{5}")
+IGNORED = re.compile(r"^psql:[^ ]*:\d+: (?:NOTICE|WARNING|INFO|LOG|DEBUG):  \w{5}|^You are now connected")
 META = "@@meta"
 BEGIN = "********* QUERY **********"
 END = "**************************"

@@ -6,6 +6,7 @@ SELECT a || 'z' AS q, pg_typeof(a || 'z'), pg_typeof(upper(a)), a = 'abc' AS sam
 CREATE INDEX ON n (a);
 SELECT b FROM n WHERE a = 'abc';
 SELECT b FROM n WHERE a = repeat('x', 63);
+SELECT b FROM n WHERE a = 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx';
 SELECT 'foo'::name AS foo, pg_typeof('foo'::name), repeat('y', 80)::name AS y;
 UPDATE n SET a = repeat('z', 80) WHERE b = 1;
 SELECT a, a LIKE 'z%' AS z, a::varchar(3) AS v, a::char(2) AS c, a::text AS t FROM n WHERE b = 1;

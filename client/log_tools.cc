@@ -1,7 +1,10 @@
 // `scyper log inspect|verify|cut`: offline, on the files of a data directory.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -14,6 +17,8 @@
 #include "replay/log_scan.h"
 #include "replay/record.h"
 #include "replay/recovery.h"
+#include "replay/request_window.h"
+#include "storage/row_change.h"
 
 namespace scyper::client {
 
@@ -67,6 +72,101 @@ void print_record(const replay::RecordView& record, bool is_json, std::FILE* out
       record.bytes.size(), text.c_str());
 }
 
+std::string shown_text(std::string_view text) {
+  std::string shown(text);
+  for (char& c : shown) c = static_cast<unsigned char>(c) < ' ' && c != '\n' ? ' ' : c;
+  return shown;
+}
+
+// The first row change of a physical record: kind, table and columns, as far as they can be told without the catalog.
+std::string first_change(std::string_view body) {
+  constexpr const char* kKinds[] = {"nothing", "insert into table", "update of table", "delete from table",
+                                    "state of sequence"};
+  if (body.empty()) return "no row change";
+  const auto kind = static_cast<uint8_t>(body.front());
+  if (kind == static_cast<uint8_t>(storage::RowChangeKind::kDefinition)) return "a definition";
+  uint64_t number = 0, count = 0;
+  body.remove_prefix(1);
+  if (kind == 0 || kind >= std::size(kKinds) || !replay::take_varint(&body, &number)) return "no known row change";
+  std::string text = absl::StrFormat("%s number %d", kKinds[kind], number);
+  if (kind != static_cast<uint8_t>(storage::RowChangeKind::kUpdate)) return text;
+  if (!replay::take_varint(&body, &count)) return text + ", whose columns are cut off";
+  text += absl::StrFormat(", %d columns:", count);
+  uint64_t column = 0, step = 0;
+  for (uint64_t i = 0; i < count && replay::take_varint(&body, &step); ++i) {
+    column += step;
+    text += absl::StrFormat(" %d", column + 1);
+  }
+  return text;
+}
+
+std::string hex_dump(std::string_view bytes) {
+  constexpr size_t kBytesShown = 256;
+  std::string text;
+  for (size_t i = 0; i < std::min(bytes.size(), kBytesShown); ++i) {
+    text += absl::StrFormat("%s%02x", i % 32 == 0 ? "\n    " : " ", static_cast<unsigned char>(bytes[i]));
+  }
+  if (bytes.size() > kBytesShown) text += absl::StrFormat("\n    and %d bytes more", bytes.size() - kBytesShown);
+  return text;
+}
+
+using Explained = std::map<uint64_t, std::string_view>;  // statements of a batch by number
+
+// What one record does: the statement, or where its row changes begin.
+void print_details(const replay::RecordView& record, uint32_t stream, const Explained& explained, bool is_json,
+                   std::FILE* out) {
+  std::string_view body = record.body;
+  replay::RedoClient client;
+  std::string_view rows;
+  const bool has_client = (record.header.flags & replay::kRedoHasClient) != 0;
+  if (has_client && !replay::take_client(&body, &client, &rows)) body = {};
+  std::string what;
+  uint64_t number = 0;
+  switch (record.header.kind) {
+    case replay::RedoKind::kLogical: {
+      const bool is_there = replay::take_varint(&body, &number) && explained.contains(number);
+      what = is_there ? shown_text(explained.at(number)) : "a statement that its batch does not explain";
+      break;
+    }
+    case replay::RedoKind::kLogicalText:
+    case replay::RedoKind::kDefinition:
+      what = shown_text(body);
+      body = {};
+      break;
+    case replay::RedoKind::kPhysical:
+      what = first_change(body);
+      break;
+    default:
+      break;
+  }
+  print_record(record, is_json, out);
+  if (is_json) return;
+  std::fprintf(out, "    stream %u, time %lld us since 2000-01-01\n    %s\n", stream,
+               static_cast<long long>(record.header.time_us), what.c_str());
+  if (!body.empty()) std::fprintf(out, "    body, %zu bytes:%s\n", body.size(), hex_dump(body).c_str());
+}
+
+Status show_one(const replay::ScannedBatch& batch, const LogToolOptions& options, bool is_json) {
+  if (options.lsn < batch.header.first_lsn || options.lsn > batch.header.last_lsn) return Status();
+  std::string raw;
+  SCYPER_RETURN_IF_ERROR(replication::unpack_batch(batch.header, batch.body, &raw));
+  std::string_view rest = raw;
+  replay::RecordView record;
+  Explained explained;
+  while (replay::take_record(&rest, &record)) {
+    std::string_view text = record.body;
+    uint64_t number = 0;
+    if (record.header.kind != replay::RedoKind::kStatement) {
+      if (record.header.lsn == options.lsn) {
+        print_details(record, batch.header.stream, explained, is_json, options.out);
+      }
+    } else if (replay::take_varint(&text, &number)) {
+      explained[number] = text;
+    }
+  }
+  return Status();
+}
+
 Status show_batch(const replay::ScannedBatch& batch, const LogToolOptions& options, bool is_json) {
   const replication::BatchHeader& header = batch.header;
   if (is_json) {
@@ -104,7 +204,9 @@ Status scan_log(const LogToolOptions& options, bool shows, bool is_json, Totals*
     if (!any) break;
     ++totals->segments;
     const uint64_t lsn = segment.groups.empty() ? segment.header.start_lsn : segment.groups.back().complete_lsn;
-    if (shows && is_json) {
+    if (shows && options.lsn != 0) {
+      // one record is asked for
+    } else if (shows && is_json) {
       std::fprintf(options.out,
                    "{\"segment\": %llu, \"term\": %llu, \"start_lsn\": %llu, \"end_lsn\": %llu, \"groups\": %zu, "
                    "\"used_bytes\": %llu, \"file_bytes\": %llu}\n",
@@ -127,7 +229,9 @@ Status scan_log(const LogToolOptions& options, bool shows, bool is_json, Totals*
         totals->transactions += batch.header.count;
         totals->raw_bytes += batch.header.raw_bytes;
         totals->stored_bytes += batch.header.body_bytes;
-        if (shows && (options.shows_batches || options.shows_records)) {
+        if (shows && options.lsn != 0) {
+          SCYPER_RETURN_IF_ERROR(show_one(batch, options, is_json));
+        } else if (shows && (options.shows_batches || options.shows_records)) {
           SCYPER_RETURN_IF_ERROR(show_batch(batch, options, is_json));
         } else {
           SCYPER_RETURN_IF_ERROR(replication::unpack_batch(batch.header, batch.body, &raw));

@@ -173,6 +173,7 @@ struct RestoreOptions {
   std::string to;       // the new data directory
   uint64_t to_lsn = 0;  // 0 = everything
   std::string to_time;  // "2026-01-31 12:00:00", UTC
+  std::vector<uint64_t> skipped_lsns;  // transactions that are left out
   std::string memory = "8GB";
   uint32_t threads = 2;
 };
@@ -182,6 +183,7 @@ struct LogToolOptions {
   std::string path;  // a data directory or its log
   bool shows_batches = false;
   bool shows_records = false;
+  uint64_t lsn = 0;  // the only record to show, with what it does; 0 = all
   std::FILE* out = stdout;
 };
 int run_log_inspect(const CommonOptions& common, const LogToolOptions& options);

@@ -74,6 +74,7 @@ StatusOr<Restored> restore(const RestoreOptions& options, bool is_quiet) {
   recovery.threads = options.threads;
   recovery.cuts = recovery.syncs = false;
   if (options.to_lsn != 0) recovery.range.to_lsn = options.to_lsn;
+  recovery.range.skipped = options.skipped_lsns;
   if (!options.to_time.empty()) {
     SCYPER_ASSIGN_OR_RETURN(recovery.range.to_time_us, parse_time(options.to_time));
   }

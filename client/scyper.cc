@@ -424,6 +424,7 @@ void add_durability(CLI::App* app, CommandLine* line) {
   command->add_option("--log", restore.log, "directory of log segments, where they are not in --from");
   command->add_option("--to", restore.to, "the new data directory")->required();
   command->add_option("--to-lsn", restore.to_lsn, "up to this transaction");
+  command->add_option("--skip-lsn", restore.skipped_lsns, "leave this transaction out, which cannot be replayed; may be repeated");
   command->add_option("--to-time", restore.to_time, "up to this time, UTC: \"2026-01-31 12:00:00\"");
   command->add_option("--memory", restore.memory, "that the database may take meanwhile")->capture_default_str();
   command->add_option("--threads", restore.threads, "of loading and replay")
@@ -436,6 +437,7 @@ void add_durability(CLI::App* app, CommandLine* line) {
   CLI::App* inspect = log->add_subcommand("inspect", "segments, and if asked batches and records");
   inspect->add_flag("--batches", line->log_tool.shows_batches, "show batches");
   inspect->add_flag("--records", line->log_tool.shows_records, "show batches and records");
+  inspect->add_option("--lsn", line->log_tool.lsn, "show this transaction only, and what it does");
   inspect->callback([line] { line->run = [line] { return run_log_inspect(line->common, line->log_tool); }; });
   CLI::App* log_verify = log->add_subcommand("verify", "check everything that recovery would");
   log_verify->callback([line] { line->run = [line] { return run_log_verify(line->common, line->log_tool); }; });

@@ -40,7 +40,8 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
       rows_elsewhere_(environment->options->physical_crossing ? query::RowsElsewhere::kLacked
                                                               : query::RowsElsewhere::kNone),
       definitions_(query::open_definitions(environment->database)),
-      scratch_(environment->options->scratch_bytes_max) {
+      scratch_(environment->options->scratch_bytes_max),
+      redo_check_(environment->database) {
   share_.number = number;
   share_.count = environment->options->workers;
   share_.has_shared = false;
@@ -150,12 +151,20 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
   return verdict;
 }
 
-// Before redo is taken: the numbers that were drawn belong to it. False: over a limit, or the log has no room (it was
-// admitted before the disk was full); the error is in the context.
+// Before redo is taken: the numbers that were drawn belong to it. False: over a limit, what was written could not be
+// read, or the log has no room (it was admitted before the disk was full); the error is in the context.
 bool Executor::may_commit() noexcept {
   if (!log_->log_sequences()) [[unlikely]] {
     context_.fail(storage::change_status(log_->last_result(), *log_, nullptr), /*catchable=*/false);
     return false;
+  }
+  if (log_->records_redo() && !log_->redo().empty()) {
+    const Status status = redo_check_.check(log_->redo(), context_.partition,
+                                            environment_->catalog_version.load(std::memory_order_relaxed));
+    if (!status.ok()) [[unlikely]] {
+      context_.fail(status, /*catchable=*/false);
+      return false;
+    }
   }
   const GroupCommit* log = environment_->log;
   if (log == nullptr || !log->is_full() || log_->empty()) [[likely]]
@@ -207,10 +216,11 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   context_.crossing = transaction->crossing ? 1 : 0;
   context_.error.set = false;
   RedoMode mode = environment_->options->redo;
-  // a node with fewer rows may plan otherwise, and give its new rows another order
-  const bool is_for_some = environment_->options->physical_crossing && (transaction->crossing || binding.is_planned);
-  bool is_physical =
-      mode == RedoMode::kPhysical || (mode == RedoMode::kLogical && (binding.is_volatile || is_for_some));
+  // Rows lie in other places on a node that began from an archive, and tables of other sizes are planned otherwise: a
+  // statement that reads them one after the other may give its new rows another order there, and other numbers.
+  const bool is_for_some = environment_->options->physical_crossing && transaction->crossing;
+  bool is_physical = mode == RedoMode::kPhysical ||
+                     (mode == RedoMode::kLogical && (binding.is_volatile || binding.is_planned || is_for_some));
   if (log_->records_redo() != is_physical) log_->record_redo(is_physical);
 }
 

@@ -17,6 +17,7 @@
 #include "query/database.h"
 #include "query/definitions.h"
 #include "query/rows_elsewhere.h"
+#include "redo_check.h"
 #include "redo_stream.h"
 #include "replay/compaction.h"
 #include "replay/request_window.h"
@@ -204,6 +205,8 @@ class Executor {
   // the watchdog's
   uint64_t seen_run_ = 0;
   int64_t seen_since_ns_ = 0;
+
+  RedoCheck redo_check_;  // the worker's
 };
 
 }  // namespace scyper::primary

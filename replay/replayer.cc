@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "base/object_name.h"
 #include "query/program.h"
 #include "query/rows_elsewhere.h"
 #include "replay/request_window.h"
@@ -39,8 +40,14 @@ std::string state_of_failure(std::string cause) {
 }
 
 Status failed(const RedoHeader& header, const Status& cause) {
-  return sql_error(state_of_failure(sqlstate_of(cause)), absl::StrCat("replay of the transaction with LSN ", header.lsn,
-                                                                      " failed: ", std::string(cause.message())));
+  const std::string state = state_of_failure(sqlstate_of(cause));
+  const Status status = sql_error(state, absl::StrCat("replay of the transaction with LSN ", header.lsn,
+                                                      " failed: ", std::string(cause.message())));
+  if (state != "XX001") return status;
+  return with_hint(status,
+                   absl::StrCat("`scyper log inspect --lsn ", header.lsn, " DIRECTORY` shows what it is. `scyper restore "
+                                "--from DIRECTORY --to NEW --skip-lsn ", header.lsn, "` makes a new data directory of all "
+                                "but this transaction, `--to-lsn ", header.lsn - 1, "` one of what was before it."));
 }
 Status diverged(const RedoHeader& header, const char* what) { return failed(header, sql_error("XX001", what)); }
 
@@ -166,9 +173,9 @@ class Lane {
     switch (record.header.kind) {
       case RedoKind::kPhysical:
         ++physical_;
-        return note(record.header,
-                    applier_.apply(body, record.header.partition == kNoPartition ? storage::RowApplier::kAnyPartition
-                                                                                 : record.header.partition));
+        return note(record.header, in_table(applier_.apply(body, record.header.partition == kNoPartition
+                                                                    ? storage::RowApplier::kAnyPartition
+                                                                    : record.header.partition)));
       case RedoKind::kLogicalText: {
         auto entry = statements_->find(body);
         return note(record.header, entry.ok() ? run(record.header, **entry, {}) : entry.status());
@@ -228,6 +235,14 @@ class Lane {
     SCYPER_ASSIGN_OR_RETURN(auto prepared, database->prepare(text));
     query::ResultSet ignored;
     return database->define(*prepared, &ignored);
+  }
+
+  // Names the table whose change does not fit.
+  Status in_table(const Status& status) const {
+    const std::string table = status.ok() ? "" : applier_.last_table();
+    if (table.empty() || sqlstate_of(status) != "XX001") return status;
+    return sql_error("XX001", absl::StrCat(std::string(status.message()), ", at a row of table \"",
+                                           bare_name(table), "\""));
   }
 
   static Status note(const RedoHeader& header, const Status& status) {
@@ -306,6 +321,9 @@ class ReplayerImpl final : public Replayer {
   Status run_alone(uint64_t from_lsn, uint64_t limit_lsn);
   Status apply_alone(const RecordView& record);
   void forget_definitions();
+  bool is_skipped(const RecordView& record) const {
+    return !skipped_.empty() && std::find(skipped_.begin(), skipped_.end(), record.header.lsn) != skipped_.end();
+  }
   static bool next_record(StreamWindow* window, uint64_t before_lsn, RecordView* record, Status* status);
 
   query::Database* const database_;
@@ -315,6 +333,7 @@ class ReplayerImpl final : public Replayer {
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<StreamWindow> windows_;  // by stream
   Observer observer_;
+  std::vector<uint64_t> skipped_;  // of the range in hand
   std::atomic<uint64_t> transactions_{0};
   uint64_t last_lsn_ = 0;
   int64_t last_time_us_ = 0;
@@ -428,7 +447,7 @@ Status ReplayerImpl::run_stream(Lane* lane, StreamWindow* window, uint64_t befor
   RecordView record;
   Status status;
   while (next_record(window, before_lsn, &record, &status)) {
-    if (record.header.lsn <= from_lsn) continue;
+    if (record.header.lsn <= from_lsn || is_skipped(record)) continue;
     if (before_record.fires()) return absl::InternalError("failpoint recovery.before_record");
     if (observer_) observer_(record);
     SCYPER_RETURN_IF_ERROR(lane->apply(record, window));
@@ -494,7 +513,7 @@ Status ReplayerImpl::apply_window(std::span<const ScannedGroup> groups, const Ra
   RecordView record;
   Status status;
   while (next_record(&alone, limit, &record, &status)) {
-    if (record.header.lsn <= range.from_lsn || record.header.kind == RedoKind::kMarker) continue;
+    if (record.header.lsn <= range.from_lsn || record.header.kind == RedoKind::kMarker || is_skipped(record)) continue;
     SCYPER_RETURN_IF_ERROR(run_partitions(record.header.lsn, range.from_lsn));
     SCYPER_RETURN_IF_ERROR(apply_alone(record));
     last_time_us_ = std::max(last_time_us_, record.header.time_us);
@@ -510,6 +529,7 @@ Status ReplayerImpl::apply_window(std::span<const ScannedGroup> groups, const Ra
 // again.
 Status ReplayerImpl::apply(const std::vector<ScannedGroup>& groups, const Range& range) {
   if (windows_.empty()) windows_.resize(1);
+  skipped_ = range.skipped;
   bool is_over = false;
   for (size_t i = 0; i < groups.size() && !is_over;) {
     const size_t first = i;

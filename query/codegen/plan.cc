@@ -87,6 +87,18 @@ bool streams(const SharedPlan& shared, long uses, const PlanNode& root) {
 }
 }  // namespace
 
+namespace {
+bool reads_rows(const PlanNode& node) {
+  return node.kind == PlanKind::kGet ||
+         std::any_of(node.inputs.begin(), node.inputs.end(), [](const PlanPtr& in) { return reads_rows(*in); });
+}
+// Of a table: their order is not the same everywhere. That of functions and VALUES is.
+bool reads_rows(const Plan& plan) {
+  return reads_rows(*plan.root) || std::any_of(plan.shared.begin(), plan.shared.end(),
+                                               [](const auto& shared) { return reads_rows(*shared->plan); });
+}
+}  // namespace
+
 void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
   Plan plan = in_phase(Phase::kPlanning,
@@ -95,7 +107,7 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
     unsupported("a join that reads columns to its left and has to run once for each row");
     return;
   }
-  resources_.footprint.is_planned = true;
+  resources_.footprint.is_planned |= reads_rows(plan);
   resources_.work_ns += plan.root->cost;
   for (const auto& shared : plan.shared) resources_.work_ns += shared->plan->cost;
   auto saved = sources_;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/invariant.h"
 #include "codegen/generator.h"
@@ -13,6 +15,35 @@ std::set<uint32_t> Generator::known_relations() const {
   return known;
 }
 
+namespace {
+bool is_same_in_any_order(const Aggregate& aggregate) {
+  switch (aggregate.kind) {
+    case AggregateKind::kCountStar:
+    case AggregateKind::kCount:
+    case AggregateKind::kMin:
+    case AggregateKind::kMax:
+    case AggregateKind::kBoolAnd:
+    case AggregateKind::kBoolOr:
+      return true;
+    case AggregateKind::kSum:
+    case AggregateKind::kAvg:
+      return aggregate.args[0]->type.id != TypeId::kFloat8;
+    default:
+      return false;
+  }
+}
+
+// Where rows lie in a table is not the same on every node, nor after a restart: does what comes first depend on it?
+bool shows_places(const BoundQuery& query, const JoinPlan& plan) {
+  if (query.aggregated && query.groups.empty() &&
+      std::all_of(query.aggregates.begin(), query.aggregates.end(), is_same_in_any_order))
+    return false;
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [](const JoinStep& step) {
+    return step.entry->relation->table != nullptr && step.path.kind == AccessKind::kFullScan;
+  });
+}
+}  // namespace
+
 void Generator::gen_query(const BoundQuery& query, const Consumer& consume) {
   check_stack();
   if (query.with != nullptr) return gen_changing_query(query, consume);
@@ -26,6 +57,7 @@ void Generator::gen_plain_query(const BoundQuery& query, const Consumer& consume
   // values
   Consumer last = limited(query, done, consume);
   JoinPlan plan = plan_joins(query, known_relations());
+  resources_.footprint.is_planned |= shows_places(query, plan);
   auto produce = [&](const Consumer& rows) {
     gen_unsorted(query, &plan, query.distinct ? deduplicated(query, rows) : rows);
   };

@@ -109,7 +109,8 @@ class Served {
   }
   StatusOr<std::string> answer(char what, uint64_t lsn) {
     if (what == 'a') {
-      SCYPER_RETURN_IF_ERROR(engine_->write_archive("", nullptr).status());
+      const primary::Engine::LogInfo info = engine_->log_info();
+      if (info.archive_lsn != info.last_lsn) SCYPER_RETURN_IF_ERROR(engine_->write_archive("", nullptr).status());
       return std::string();
     }
     if (what == 's') return encode_sequences(*catalog());

@@ -29,6 +29,7 @@ namespace {
 using features::ScriptStatement;
 using primary::RedoMode;
 
+constexpr const char* kAlways = "dml/update_generated_default";  // which found records that no restart could read
 constexpr uint64_t kSliceEvery = 9;  // one file of so many, in a run that is not full
 
 std::string read_text(const std::string& path) {
@@ -278,7 +279,8 @@ TEST_P(ReplayFeaturesTest, LivesHoldTheSame) {
 std::vector<std::string> files_of_run() {
   const std::vector<std::string> all = feature_files();
   std::vector<std::string> files;
-  for (size_t i = 0; i < all.size(); i += slice()) files.push_back(all[i]);
+  for (size_t i = 0; i < all.size(); ++i)
+    if (i % slice() == 0 || all[i] == kAlways) files.push_back(all[i]);
   return files;
 }
 

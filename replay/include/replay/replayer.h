@@ -38,6 +38,7 @@ class Replayer {
     uint64_t from_lsn = 0;
     uint64_t to_lsn = ~uint64_t{0};
     int64_t to_time_us = INT64_MAX;
+    std::vector<uint64_t> skipped;  // transactions that are left out: those that cannot be applied
   };
   // Compiles statements that are going to come often, say while an archive is loaded: code is ready when it is needed.
   virtual void prepare(std::span<const std::string> texts) = 0;

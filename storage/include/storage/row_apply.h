@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/partition_set.h"
 #include "base/status.h"
+#include "storage/row_values.h"
 #include "storage/sequence.h"
 #include "storage/table.h"
 
@@ -34,12 +36,18 @@ class RowApplier {
   static constexpr uint32_t kAnyPartition = ~uint32_t{0};
   // partition: the only one of partitioned tables that the changes may lie in.
   Status apply(std::string_view changes, uint32_t partition);
+  // Whether apply() could read the bytes: tables, columns, partitions, widths and values' ranges, by what it reads them
+  // with. Changes no table; whether the rows are there is not looked at. What follows a definition is not either: it is
+  // of tables that are not there yet.
+  Status check(std::string_view changes, uint32_t partition);
   // Of partitioned tables only rows of these partitions are applied from now on; the others are passed over.
   void set_held(PartitionSet held) { held_ = std::move(held); }
   // The definition of a table has changed.
   void forget();
 
   uint64_t rows() const { return rows_; }  // applied
+  // The table of the change read last, for the message about one that does not fit; empty: none.
+  std::string last_table() const;
 
  private:
   friend StatusOr<std::unique_ptr<struct OwnedArray>> read_array_value(std::string_view bytes, const SqlType& type);
@@ -58,6 +66,9 @@ class RowApplier {
   static bool read_key(const Target& target, Input* in, std::vector<Datum>* values);
   static void pass_key(const Target& target, Input* in);
   static void pass_values(const RowValues& values, Input* in);
+  static Status check_values(const RowValues& values, Input* in);
+  Status check_row(RowChangeKind kind, const char* begin, Input* in, uint32_t allowed);
+  Status check_sequence(Input* in) const;
   Status apply_sequence(Input* in);
   Status apply_definition(Input* in, uint32_t allowed);
   static ChangeResult write_values(TablePartition* partition, Tid tid, const RowValues& values, const Moves& moves,

@@ -12,6 +12,7 @@
 #include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/pl_binder.h"
+#include "codegen/generator.h"
 #include "compile/alone.h"
 #include "compile/parameter_count.h"
 #include "compile/phases.h"

@@ -24,19 +24,24 @@ bool reads_table(const BoundExpr& expr, const storage::Table* table) {
   return reads;
 }
 
+// A recursive query names itself: what is asked for already is not asked again.
+bool reads_table(const CommonQuery& common, const storage::Table* table) {
+  thread_local std::set<const CommonQuery*> asked;
+  if (!asked.insert(&common).second) return false;
+  struct Asking {
+    ~Asking() { asked.erase(common); }
+    const CommonQuery* common;
+  } const asking{&common};
+  return (common.query != nullptr && reads_table(*common.query, table)) ||
+         (common.recursive != nullptr && reads_table(*common.recursive, table));
+}
+
 bool reads_table(const BoundQuery& query, const storage::Table* table) {
   for (const auto& entry : query.from) {
     if (entry.relation->table.get() == table) return true;
     if (entry.relation->query != nullptr && reads_table(*entry.relation->query, table)) return true;
-    // a recursive query names itself: what is asked for already is not asked again
     const CommonQuery* common = entry.relation->common.get();
-    thread_local std::set<const CommonQuery*> asked;
-    if (common != nullptr && asked.insert(common).second) {
-      const bool reads = (common->query != nullptr && reads_table(*common->query, table)) ||
-                         (common->recursive != nullptr && reads_table(*common->recursive, table));
-      asked.erase(common);
-      if (reads) return true;
-    }
+    if (common != nullptr && reads_table(*common, table)) return true;
     for (const auto& on : entry.on)
       if (reads_table(*on, table)) return true;
   }

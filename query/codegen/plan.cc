@@ -2,6 +2,7 @@
 
 #include "base/internal_error.h"
 #include "base/invariant.h"
+#include "bind/shape.h"
 #include "codegen/generator.h"
 #include "plan/expressions.h"
 #include "plan/planner.h"
@@ -97,12 +98,30 @@ bool reads_rows(const Plan& plan) {
   return reads_rows(*plan.root) || std::any_of(plan.shared.begin(), plan.shared.end(),
                                                [](const auto& shared) { return reads_rows(*shared->plan); });
 }
+void check_shapes(const PlanNode& node) {
+  check_stack();
+  visit_own(node, check_shape);
+  for (const auto& input : node.inputs) {
+    INVARIANT(input != nullptr);
+    check_shapes(*input);
+  }
+}
+
+void check_shapes(const Plan& plan) {
+  INVARIANT(plan.root != nullptr);
+  check_shapes(*plan.root);
+  for (const auto& shared : plan.shared)
+    if (shared->plan != nullptr) check_shapes(*shared->plan);
+}
 }  // namespace
 
 void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
-  Plan plan = in_phase(Phase::kPlanning,
-                       [&] { return make_plan(query, known_relations(), resources_.filter_from_ns, &next_relation_); });
+  Plan plan = in_phase(Phase::kPlanning, [&] {
+    Plan made = make_plan(query, known_relations(), resources_.filter_from_ns, &next_relation_);
+    if (!made.is_refused) check_shapes(made);
+    return made;
+  });
   if (plan.is_refused) {
     unsupported("a join that reads columns to its left and has to run once for each row");
     return;

@@ -12,6 +12,8 @@
 #include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/pl_binder.h"
+#include "bind/shape.h"
+#include "codegen/generator.h"
 #include "compile/alone.h"
 #include "compile/parameter_count.h"
 #include "compile/phases.h"
@@ -152,6 +154,7 @@ class RowFinder {
   }
   bool found_ = false;
   const std::function<void(const BoundExpr&)> look_ = [this](const BoundExpr& e) {
+    check_shape(e);
     found_ |= e.kind == BoundKind::kRow;
   };
 };
@@ -243,7 +246,7 @@ void note_temporary(ProgramParts* parts) {
 Status Compiler::generate(std::string_view text, const BoundProgram& bound, Program* program,
                           std::shared_ptr<RoutinePrograms> routines) {
   RowFinder rows;
-  rows.look_at(bound);
+  SCYPER_RETURN_IF_ERROR(contained(Phase::kBinding, text, [&] { return rows.look_at(bound), Status(); }));
   if (rows.found()) return sql_error("0A000", "a whole row in this place is not supported");
   ProgramParts& parts = program->parts();
   parts.name = bound.name;

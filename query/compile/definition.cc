@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
@@ -55,6 +56,14 @@ Status Definer::define_other(const ast::Statement& statement, ResultSet* result)
 }
 
 namespace {
+// Of several objects PostgreSQL does not say which one cannot go.
+Status as_of_all(const ast::DropStatement& drop, Status status) {
+  const std::string_view message(status.message().data(), status.message().size());
+  if (drop.objects.size() < 2 || !message.ends_with(" because other objects depend on it")) return status;
+  Status all = sql_error(sqlstate_of(status), "cannot drop desired object(s) because other objects depend on them");
+  return with_hint(with_detail(std::move(all), detail_of(status)), hint_of(status));
+}
+
 // Definitions whose only change of a table that others see is their last step.
 bool ends_in_place(const ast::Statement& statement) {
   const auto* drop = ast::node_if<ast::DropStatement>(&statement);
@@ -116,6 +125,7 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
       break;
     case ast::StatementKind::kDrop:
       status = drop(node_as<ast::DropStatement>(statement), result);
+      status = as_of_all(node_as<ast::DropStatement>(statement), std::move(status));
       break;
     case ast::StatementKind::kTruncate:
       status = truncate(node_as<ast::TruncateStatement>(statement), result);

@@ -332,8 +332,7 @@ class Definer {
   bool misses_function(const std::string& sql);
   std::vector<RoutineUser> users_of(const Routine& routine);
   Status drop_users_of(const Routine& routine, const ast::DropStatement& drop, ResultSet* result);
-  Status drop_indexes(const ast::DropStatement& drop, ResultSet* result);
-  Status may_drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view what,
                             bool cascade, ResultSet* result);
   Status truncate(const ast::TruncateStatement& truncate, ResultSet* result);

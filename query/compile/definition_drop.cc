@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "compile/definition.h"
@@ -23,18 +24,52 @@ void merge_cascades(std::vector<std::string>* notices) {
   notices->erase(std::remove_if(notices->begin(), notices->end(), is_cascade), notices->end());
   notices->push_back(absl::StrCat("NOTICE:  drop cascades to ", objects, " other objects"));
 }
+
+// By nothing but its name.
+bool is_named_alone(ast::ObjectKind kind) {
+  using Kind = ast::ObjectKind;
+  return kind != Kind::kTrigger && kind != Kind::kProcedure && kind != Kind::kFunction && kind != Kind::kRoutine;
+}
+
+// The indexes that are there, each once. Tables lose plain ones in place, which nothing takes back; for others the
+// table is made anew, which may fail: those come first.
+std::vector<std::string> in_safe_order(const ast::DropStatement& drop, const Catalog& catalog) {
+  std::vector<std::string> plain, others;
+  for (const auto& object : drop.objects) {
+    const std::string& name = object.name.back();
+    const auto table = catalog.index_tables.find(name);
+    if (table == catalog.index_tables.end()) continue;
+    const storage::TableSchema& schema = catalog.find_table(table->second)->schema();
+    const auto index =
+        std::find_if(schema.indexes.begin(), schema.indexes.end(), [&](const auto& i) { return i.name == name; });
+    const size_t visible = visible_columns(schema);
+    const bool is_plain =
+        std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t column) { return column >= visible; });
+    std::vector<std::string>& list = is_plain ? plain : others;
+    if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+  }
+  others.insert(others.end(), plain.begin(), plain.end());
+  return others;
+}
 }  // namespace
 
 Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   result->command_tag = absl::StrCat("DROP ", drop.object_name);
   if (drop.is_hot_data) return drop_hot_views(drop, result);
-  if (drop.object == ast::ObjectKind::kIndex) return drop_indexes(drop, result);
+  if (drop.object == ast::ObjectKind::kIndex) {
+    for (const auto& object : drop.objects) SCYPER_RETURN_IF_ERROR(drop_index(object.name.back(), drop, result));
+    for (const std::string& name : in_safe_order(drop, next())) SCYPER_RETURN_IF_ERROR(remove_index(name));
+  }
   for (const auto& object : drop.objects)  // all of them are there, before what depends on them counts
     if (drop.object == ast::ObjectKind::kTable && !drop.if_exists && !name_taken(object.name.back()))
       return error("42P01", absl::StrCat("table \"", object.name.back(), "\" does not exist"), -1);
+  std::set<std::string> seen;
   for (const auto& object : drop.objects) {
     const std::string& name = object.name.back();
+    if (is_named_alone(drop.object) && !seen.insert(name).second) continue;
     switch (drop.object) {
+      case ast::ObjectKind::kIndex:
+        break;
       case ast::ObjectKind::kTable:
         SCYPER_RETURN_IF_ERROR(drop_table(name, drop, result));
         break;
@@ -79,31 +114,8 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
   return absl::OkStatus();
 }
 
-// Tables may lose their indexes in place, which nothing takes back: all that can fail comes before.
-Status Definer::drop_indexes(const ast::DropStatement& drop, ResultSet* result) {
-  std::vector<std::string> plain, hidden;
-  for (const auto& object : drop.objects) {
-    const std::string& name = object.name.back();
-    if (std::count(plain.begin(), plain.end(), name) + std::count(hidden.begin(), hidden.end(), name) != 0) continue;
-    SCYPER_RETURN_IF_ERROR(may_drop_index(name, drop, result));
-    const auto it = next().index_tables.find(name);
-    if (it == next().index_tables.end()) continue;
-    const storage::TableSchema& schema = next().find_table(it->second)->schema();
-    const auto index =
-        std::find_if(schema.indexes.begin(), schema.indexes.end(), [&](const auto& i) { return i.name == name; });
-    const size_t visible = visible_columns(schema);
-    const bool is_plain =
-        std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t column) { return column >= visible; });
-    (is_plain ? plain : hidden).push_back(name);
-  }
-  for (const std::string& name : hidden) SCYPER_RETURN_IF_ERROR(remove_index(name));  // the table is made anew
-  for (const std::string& name : plain) SCYPER_RETURN_IF_ERROR(remove_index(name));
-  merge_cascades(&result->notices);
-  return absl::OkStatus();
-}
-
-// Whether it may go, and what goes with it.
-Status Definer::may_drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+// Whether it may go, and what goes with it. It goes itself when all of the statement's indexes may.
+Status Definer::drop_index(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
   const auto it = next().index_tables.find(name);
   if (it == next().index_tables.end()) {
     if (!drop.if_exists) return error("42704", absl::StrCat("index \"", name, "\" does not exist"), -1);

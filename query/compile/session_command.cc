@@ -267,8 +267,8 @@ StatusOr<std::vector<SessionCommand>> read_commands(std::string_view sql) {
 std::string command_refused_in_block(std::string_view sql) {
   constexpr std::string_view kOthers[] = {"VACUUM",       "CREATE DATABASE",   "DROP DATABASE",
                                           "ALTER SYSTEM", "CREATE TABLESPACE", "DROP TABLESPACE"};
-  const absl::string_view text(sql.data(), sql.size());
-  const auto mentions = [&](const char* word) { return absl::StrContainsIgnoreCase(text, word); };
+  const std::string text = absl::AsciiStrToLower(absl::string_view(sql.data(), sql.size()));
+  const auto mentions = [&](std::string_view word) { return text.find(word) != std::string::npos; };
   if (!mentions("concurrently") && !mentions("vacuum") && !mentions("database") && !mentions("system") &&
       !mentions("tablespace"))
     return "";

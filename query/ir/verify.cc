@@ -8,7 +8,6 @@ namespace {
 
 using Bits = std::vector<uint64_t>;
 
-bool get(const Bits& bits, uint32_t i) { return (bits[i / 64] >> (i % 64) & 1) != 0; }
 void set(Bits& bits, uint32_t i) { bits[i / 64] |= uint64_t{1} << (i % 64); }
 
 bool is_checked(Op op) { return op >= Op::kAddChecked && op <= Op::kMulChecked; }
@@ -240,37 +239,70 @@ class Verifier {
     return local_order && (global_count == 0 || check_paths(global_count));
   }
 
-  bool check_paths(uint32_t global_count) {
-    const size_t words = (global_count + 63) / 64;
-    std::vector<Bits> assigned(f_.blocks.size());  // at the start of each block; empty = not reached yet
-    assigned[0] = Bits(words, 0);
-    std::vector<Block> work{0};
-    const auto flow = [&](Block to, const Bits& bits) {
-      Bits& in = assigned[to];
-      bool changed = in.empty();
-      if (changed) in = bits;
+  // What paths have to know of a block, in its order: temporaries of other blocks' uses that it assigns, and edges.
+  struct Event {
+    bool is_edge = false;
+    uint32_t number = 0;  // of the block that follows, or the temporary's bit
+  };
+
+  // Events of block i: from first[i] to first[i + 1].
+  std::vector<Event> events_of_blocks(std::vector<size_t>* first) const {
+    std::vector<Event> events;
+    for (const auto& block : f_.blocks) {
+      first->push_back(events.size());
+      for (const Inst& inst : block) {
+        if (inst.target != kNoBlock) events.push_back({true, inst.target});
+        if (inst.other != kNoBlock) events.push_back({true, inst.other});
+        if (inst.dst != kNoReg && place_[inst.dst].global != kNoReg) events.push_back({false, place_[inst.dst].global});
+      }
+    }
+    first->push_back(events.size());
+    return events;
+  }
+
+  // Which temporaries are assigned at the start of each block, `words` words each, and which blocks are reached.
+  // Blocks are mostly in the order of control: sweeps over them settle in two or three rounds.
+  void follow_paths(size_t words, Bits* assigned, std::vector<uint8_t>* reached) const {
+    std::vector<size_t> first;
+    const std::vector<Event> events = events_of_blocks(&first);
+    std::vector<uint8_t> waits(f_.blocks.size());
+    size_t waiting = 1;
+    waits[0] = (*reached)[0] = 1;
+    Bits bits(words);
+    const auto flow = [&](Block to) {
+      uint64_t* in = &(*assigned)[to * words];
+      bool changed = (*reached)[to] == 0;
+      if (changed) std::copy(bits.begin(), bits.end(), in);
+      (*reached)[to] = 1;
       for (size_t i = 0; i < words; ++i) {
         changed = changed || (in[i] & ~bits[i]) != 0;
         in[i] &= bits[i];
       }
-      if (changed) work.push_back(to);
+      if (changed && std::exchange(waits[to], uint8_t{1}) == 0) ++waiting;
     };
-    while (!work.empty()) {
-      const Block block = work.back();
-      work.pop_back();
-      Bits bits = assigned[block];
-      for (const Inst& inst : f_.blocks[block]) {
-        if (inst.target != kNoBlock) flow(inst.target, bits);
-        if (inst.other != kNoBlock) flow(inst.other, bits);
-        if (inst.dst != kNoReg && place_[inst.dst].global != kNoReg) set(bits, place_[inst.dst].global);
+    while (waiting != 0) {
+      for (size_t block = 0; block < f_.blocks.size(); ++block) {
+        if (std::exchange(waits[block], uint8_t{0}) == 0) continue;
+        --waiting;
+        std::copy_n(assigned->begin() + static_cast<ptrdiff_t>(block * words), words, bits.begin());
+        for (size_t i = first[block]; i < first[block + 1]; ++i)
+          events[i].is_edge ? flow(events[i].number) : set(bits, events[i].number);
       }
     }
+  }
+
+  bool check_paths(uint32_t global_count) {
+    const size_t words = (global_count + 63) / 64;
+    Bits assigned(f_.blocks.size() * words);
+    std::vector<uint8_t> reached(f_.blocks.size());
+    follow_paths(words, &assigned, &reached);
     return for_each_instruction([&](const Inst& inst) {
       bool defined = true;
-      if (assigned[block_].empty()) return true;  // unreachable
+      if (reached[block_] == 0) return true;
       for_each_operand(f_, inst, [&](Reg reg) {
         const Place& place = place_[reg];
-        if (place.global != kNoReg && place.block != block_) defined = defined && get(assigned[block_], place.global);
+        if (place.global == kNoReg || place.block == block_) return;
+        defined = defined && (assigned[block_ * words + place.global / 64] >> (place.global % 64) & 1) != 0;
       });
       return expect(defined, "temporary not assigned along every path");
     });

@@ -222,7 +222,8 @@ void Snapshot::kill(std::string_view reason) {
 
 StatusOr<std::shared_ptr<SnapshotQuery>> Snapshot::run(std::shared_ptr<const Program> program,
                                                        std::span<const Datum> arguments, const RunOptions& options) {
-  CHECK(!program->footprint().writes && arguments.size() == program->parameter_types().size());
+  if (program->footprint().writes || arguments.size() != program->parameter_types().size())
+    return internal_error({Phase::kShipping, "a query that writes, or has other arguments", program->command()});
   RunHeader header;
   header.time_us = options.time_us;
   header.deadline_ns = options.deadline_ns;

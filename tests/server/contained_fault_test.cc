@@ -51,12 +51,12 @@ class ContainedFaultTest : public RealNodeTest {
   static std::string fault(const std::string& phase) {
     return "XX000 internal error while " + phase + "; please report";
   }
-  double counted(const std::string& phase) {
-    for (const auto& family : metrics_.collect())
-      if (family.name == "scyper_internal_errors_total")
-        for (const auto& sample : family.samples)
-          if (sample.labels.at(0).second == phase) return sample.value;
-    return -1;
+  // Shown as scyper_internal_errors_total.
+  static uint64_t counted(const std::string& phase) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < kPhaseCount; ++i)
+      if (name_of(static_cast<Phase>(i)) == phase) count = internal_error_counts()[i];
+    return count;
   }
 
   std::unique_ptr<Socket> socket_;
@@ -91,7 +91,7 @@ TEST_F(ContainedFaultTest, EachPhaseFailsItsStatementOnly) {
   for (const Case& one : cases) {
     for (const char* how : {".breaks", ".throws"}) {
       SCOPED_TRACE(std::string(one.failpoint) + how + ": " + one.sql);
-      const double before = counted(one.phase);
+      const uint64_t before = counted(one.phase);
       arm(std::string(one.failpoint) + how + "=fail*1");
       EXPECT_EQ(ask(one.sql), fault(one.phase));
       const std::string detail = socket_->error.field('D');
@@ -104,6 +104,22 @@ TEST_F(ContainedFaultTest, EachPhaseFailsItsStatementOnly) {
   }
   EXPECT_EQ(ask("COMMIT", other.get()), "COMMIT");
   EXPECT_EQ(ask("UPDATE t SET b = b + 1 WHERE a = 1"), "UPDATE 1");
+}
+
+TEST_F(ContainedFaultTest, TheLogNamesStatementAndPlace) {
+  const auto logged = [&](const std::string& sql) {
+    arm("bind.breaks=fail*1");
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(ask(sql), fault("binding"));
+    const std::string log = testing::internal::GetCapturedStderr();
+    return log.substr(log.find("scyper: internal error"));
+  };
+  const std::string one = logged("SELECT b FROM t\nWHERE a = 1"), other = logged("select  b from t where a = 2");
+  EXPECT_TRUE(one.starts_with("scyper: internal error while binding: statement ")) << one;
+  EXPECT_NE(one.find(": query/compile/phases.cc:"), std::string::npos) << one;
+  EXPECT_TRUE(one.ends_with(": SELECT b FROM t WHERE a = 1\n")) << one;
+  constexpr size_t kFingerprint = 48, kDigits = 16;  // the same for both
+  EXPECT_EQ(one.substr(kFingerprint, kDigits), other.substr(kFingerprint, kDigits));
 }
 
 TEST_F(ContainedFaultTest, WrongCodeNeverRuns) {

@@ -33,7 +33,6 @@ CREATE UNIQUE INDEX parent_id ON parent (id);
 CREATE INDEX parent_code ON parent (code);
 CREATE TABLE child (id integer REFERENCES parent (id));
 INSERT INTO parent VALUES (1, 100);
--- state only: the detail says constraint by another order of words
 DROP INDEX parent_code, parent_id;
 SELECT indexname FROM pg_indexes WHERE tablename = 'parent' ORDER BY indexname;
 INSERT INTO child VALUES (2);
@@ -97,7 +96,7 @@ CREATE TABLE made (a integer PRIMARY KEY, b integer UNIQUE, c integer REFERENCES
 SELECT count(*) FROM pg_class WHERE relname LIKE 'made%';
 CREATE TABLE made (a integer PRIMARY KEY, b serial, CHECK (nowhere > 1));
 SELECT count(*) FROM pg_class WHERE relname LIKE 'made%';
-CREATE SCHEMA whole CREATE TABLE a (x integer) CREATE VIEW v AS SELECT y FROM a;
+CREATE SCHEMA whole CREATE TABLE a (x integer) CREATE VIEW v AS SELECT y FROM whole.a;
 SELECT count(*) FROM pg_namespace WHERE nspname = 'whole';
 -- rows that fail
 CREATE TABLE filled AS SELECT 10 / (3 - i) AS x FROM generate_series(1, 5) i;

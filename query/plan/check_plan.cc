@@ -91,7 +91,7 @@ class PlanChecker {
       case PlanKind::kRecursive:
         return any_of_lists(node, index);
       default:
-        return Defined{{}, false};
+        return Defined{make_type(TypeId::kUnknown), false};
     }
   }
 
@@ -105,7 +105,7 @@ class PlanChecker {
   }
 
   static std::optional<Defined> any_of_lists(const PlanNode& node, uint32_t index) {
-    Defined defined;
+    Defined defined{make_type(TypeId::kUnknown), false};  // no rows: nothing is wrong of them
     for (size_t i = 0; i < node.outputs.size(); i++) {
       if (index >= node.outputs[i].size()) return std::nullopt;
       const BoundExpr& e = *node.outputs[i][index];

@@ -59,6 +59,7 @@ class Settler {
   }
 
   static std::vector<bool> flags_of_lists(const PlanNode& node) {
+    if (node.outputs.empty()) return {};  // no rows
     std::vector<bool> flags(node.outputs[0].size(), false);
     for (const auto& list : node.outputs)
       for (size_t i = 0; i < flags.size() && i < list.size(); i++) flags[i] = flags[i] || list[i]->nullable;

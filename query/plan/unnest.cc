@@ -233,7 +233,10 @@ Unnesting::Stands Unnesting::push_down(PlanPtr* node) {
 void Unnesting::add_missing(PlanPtr* node, const Columns& columns, Stands* stands) {
   Columns missing = columns;
   for (const auto& [id, stand] : *stands) missing.erase(id);
-  if (!missing.empty()) stands->merge(cross(node, missing));
+  if (missing.empty()) return;
+  while ((*node)->kind == PlanKind::kSort && (*node)->limit == nullptr && (*node)->offset == nullptr)
+    node = &(*node)->inputs[0];  // a join above would lose the order
+  stands->merge(cross(node, missing));
 }
 
 void Unnesting::raise_order(PlanNode* group) {

@@ -579,7 +579,8 @@ StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* sco
     const BoundExpr& output = *query->outputs[i].expr;
     BoundPtr reference = make_expr(BoundKind::kSubqueryOutput, output.type, output.nullable, expr.location);
     reference->index = static_cast<uint32_t>(i);
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left[i]), std::move(reference), expr.location));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal,
+                            make_operator("=", std::move(left[i]), std::move(reference), expr.location));
     result->args.push_back(std::move(equal));
   }
   result->query = std::move(query);

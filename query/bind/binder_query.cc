@@ -583,6 +583,8 @@ Status Binder::bind_limit(const ast::SelectStatement& select, const Scope* scope
     return error("42P10", absl::StrCat("argument of ", std::string(clause), " must not contain variables"),
                  expr.location);
   };
+  if (select.with_ties && select.limit == nullptr)  // NULL, which the tree does not keep
+    return error("2201W", "row count cannot be null in FETCH FIRST ... WITH TIES clause", -1);
   if (select.limit != nullptr) SCYPER_RETURN_IF_ERROR(check(*select.limit, "LIMIT"));
   if (select.offset != nullptr) SCYPER_RETURN_IF_ERROR(check(*select.offset, "OFFSET"));
   if (select.limit != nullptr) {

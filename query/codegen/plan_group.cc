@@ -177,22 +177,24 @@ void Generator::search_group(const GroupTable& table, const Values& keys, Reg ha
 void Generator::gen_distinct(const PlanNode& node, const Body& body) {
   TupleLayout layout(kHeaderBytes);
   GroupTable table;
-  for (const auto& e : node.exprs) {
-    table.fields.push_back(layout.add(e->type, e->nullable));
-    table.apart.push_back(e->nullable);
+  for (size_t i = 0; i < node.exprs.size(); i++) {
+    table.fields.push_back(layout.add(node.exprs[i]->type, node.exprs[i]->nullable));
+    if (!node.hashed[i]) continue;
+    table.keys.push_back(table.fields.back());
+    table.apart.push_back(node.exprs[i]->nullable);
   }
-  table.keys = table.fields;
   table.bytes = layout.bytes();
   gen_group_table(node, node.inputs[0]->rows, true, &table);
   bool streams = !shared_run_ && !table.spills;  // a row leaves as soon as it is known to be new
   auto gen_keys = [&] {
     Values keys;
-    for (const auto& e : node.exprs) keys.push_back(cast_stored(gen(*e), e->type));
+    for (size_t i = 0; i < node.exprs.size(); i++)
+      if (node.hashed[i]) keys.push_back(cast_stored(gen(*node.exprs[i]), node.exprs[i]->type));
     return keys;
   };
-  auto emit = [&](const Values& keys) {
+  auto emit = [&](const Values& row) {
     RowSource source;
-    source.values = keys;
+    source.values = row;
     if (source.values.empty()) source.values.resize(1);
     sources_[node.relation] = std::move(source);
     body();
@@ -204,16 +206,21 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
     Block fresh = b_.new_block(), next = b_.new_block();
     b_.branch(is_new, fresh, next);
     b_.set_block(fresh);
-    for (size_t i = 0; i < keys.size(); i++) store_field(group, table.fields[i], keys[i]);
-    if (streams) emit(keys);
+    Values row;
+    size_t k = 0;
+    for (size_t i = 0; i < node.exprs.size(); i++) {
+      row.push_back(node.hashed[i] ? keys[k++] : cast_stored(gen(*node.exprs[i]), node.exprs[i]->type));
+      store_field(group, table.fields[i], row.back());
+    }
+    if (streams) emit(row);
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
   });
   if (streams) return;
   auto emit_tuple = [&](Reg tuple) {
-    Values keys;
-    for (const auto& field : table.fields) keys.push_back(load_field(tuple, field));
-    emit(keys);
+    Values row;
+    for (const auto& field : table.fields) row.push_back(load_field(tuple, field));
+    emit(row);
   };
   gen_merge(table, node, [](Reg, Reg) {}, [&](Reg groups) { for_each_tuple(groups, table.bytes, emit_tuple); });
 }

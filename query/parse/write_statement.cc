@@ -88,7 +88,10 @@ void SqlWriter::select(const ast::SelectStatement& node) {
   optional(" OFFSET ", node.offset);
   if (node.with_ties) {
     add(" FETCH FIRST ");
-    bracketed(node.limit);
+    if (node.limit == nullptr)
+      add("NULL");
+    else
+      bracketed(node.limit);
     add(" ROWS WITH TIES");
   } else {
     optional(" LIMIT ", node.limit);

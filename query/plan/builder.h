@@ -22,8 +22,8 @@ class PlanBuilder {
     bool one_row = false;           // exactly one, always
   };
   Built build(const BoundQuery& query);
-  // The shared plans that a tree reads, each behind those that it reads itself. Attempts at subqueries that could not be
-  // unnested leave others behind.
+  // The shared plans that a tree reads, each behind those that it reads itself. Attempts at subqueries that could not
+  // be unnested leave others behind.
   std::vector<std::shared_ptr<SharedPlan>> take_shared(const PlanNode& root);
   // Copies of subqueries whose relations the plan names.
   std::vector<BoundPtr> take_kept() { return std::move(kept_); }

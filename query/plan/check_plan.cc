@@ -15,9 +15,9 @@ namespace scyper::query {
 namespace {
 
 const char* name_of(PlanKind kind) {
-  constexpr const char* kNames[] = {"one row", "get",     "filter",     "map",    "inner join", "join",      "group",
-                                    "sort",    "set",     "values",     "function", "shared",   "unique",    "recursive",
-                                    "working", "window",  "subquery"};
+  constexpr const char* kNames[] = {"one row", "get",       "filter",  "map",    "inner join", "join",
+                                    "group",   "sort",      "set",     "values", "function",   "shared",
+                                    "unique",  "recursive", "working", "window", "subquery"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -91,7 +91,7 @@ class PlanChecker {
       case PlanKind::kRecursive:
         return any_of_lists(node, index);
       default:
-        return Defined{{}, false};
+        return Defined{make_type(TypeId::kUnknown), false};
     }
   }
 
@@ -105,7 +105,7 @@ class PlanChecker {
   }
 
   static std::optional<Defined> any_of_lists(const PlanNode& node, uint32_t index) {
-    Defined defined;
+    Defined defined{make_type(TypeId::kUnknown), false};  // no rows: nothing is wrong of them
     for (size_t i = 0; i < node.outputs.size(); i++) {
       if (index >= node.outputs[i].size()) return std::nullopt;
       const BoundExpr& e = *node.outputs[i][index];
@@ -229,7 +229,8 @@ class PlanChecker {
       for (auto& [relation, is_filled] : visible) is_filled = true;
     if (node.join == JoinKind::kMark) visible[node.relation] = false;
     if (node.join == JoinKind::kSemi || node.join == JoinKind::kAnti || node.join == JoinKind::kMark) return visible;
-    for (const auto& [relation, is_filled] : (*inputs)[1]) visible[relation] = is_filled || node.join != JoinKind::kInner;
+    for (const auto& [relation, is_filled] : (*inputs)[1])
+      visible[relation] = is_filled || node.join != JoinKind::kInner;
     return visible;
   }
 
@@ -251,8 +252,7 @@ class PlanChecker {
     Visible visible;
     if (node.kind == PlanKind::kJoin) {
       visible = offered_by(*node.inputs[0]);
-      const bool filters =
-          node.join == JoinKind::kSemi || node.join == JoinKind::kAnti || node.join == JoinKind::kMark;
+      const bool filters = node.join == JoinKind::kSemi || node.join == JoinKind::kAnti || node.join == JoinKind::kMark;
       if (node.join == JoinKind::kFull)
         for (auto& [relation, is_filled] : visible) is_filled = true;
       if (node.join == JoinKind::kMark) visible[node.relation] = false;
@@ -288,8 +288,8 @@ class PlanChecker {
   static bool is_sorted_by(const PlanNode& node, const std::vector<SortKey>& keys, size_t ordered) {
     if (keys.empty()) return true;
     const PlanNode* n = &node;
-    while (n->kind == PlanKind::kFilter || n->kind == PlanKind::kMap || (n->kind == PlanKind::kWindow && n->is_sorted) ||
-           (n->kind == PlanKind::kSort && n->order.empty()))
+    while (n->kind == PlanKind::kFilter || n->kind == PlanKind::kMap ||
+           (n->kind == PlanKind::kWindow && n->is_sorted) || (n->kind == PlanKind::kSort && n->order.empty()))
       n = n->inputs[0].get();
     if (n->kind != PlanKind::kSort && n->kind != PlanKind::kWindow) return false;
     const std::vector<SortKey> sorted = keys_of(*n);

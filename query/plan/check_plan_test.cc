@@ -65,7 +65,8 @@ TEST(CheckPlan, AcceptsWhatIsRight) {
 TEST(CheckPlan, FindsColumnsThatNobodyOffers) {
   EXPECT_EQ(fault_of(values(1), column(7, 0)),
             "values 1: an output reads column 0 of relation 7, which no node below offers");
-  EXPECT_EQ(fault_of(values(1), column(1, 2)), "values 1: an output reads column 2 of relation 1, which has fewer columns");
+  EXPECT_EQ(fault_of(values(1), column(1, 2)),
+            "values 1: an output reads column 2 of relation 1, which has fewer columns");
   EXPECT_EQ(fault_of(above(PlanKind::kGroup, values(1), column(1, 0), 2), column(1, 0)),
             "group 2: an output reads column 0 of relation 1, which no node below offers");
   EXPECT_EQ(fault_of(make_join(JoinKind::kSemi, values(1), values(2)), column(2, 0)),
@@ -141,8 +142,7 @@ TEST(CheckPlan, LooksIntoSharedPlans) {
   Plan plan;
   plan.shared.push_back(shared);
   plan.root = std::move(reader);
-  EXPECT_EQ(find_fault(plan, {}),
-            "shared 2: reads column 0 of relation 9, which the shared plan does not offer");
+  EXPECT_EQ(find_fault(plan, {}), "shared 2: reads column 0 of relation 9, which the shared plan does not offer");
 }
 
 }  // namespace

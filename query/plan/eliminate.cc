@@ -71,7 +71,8 @@ class Eliminator {
   // One step; false: there is nothing to drop here.
   bool drop(PlanPtr* node, bool is_ordered) const {
     const PlanNode& n = **node;
-    const bool is_join = n.kind == PlanKind::kJoin && n.join == JoinKind::kLeft && is_useless_join(n);
+    const bool keeps_left = n.join == JoinKind::kLeft || n.join == JoinKind::kSingle || n.join == JoinKind::kMark;
+    const bool is_join = n.kind == PlanKind::kJoin && keeps_left && is_useless_join(n);
     const bool is_sort =
         n.kind == PlanKind::kSort && n.limit == nullptr && n.offset == nullptr && (!is_ordered || n.order.empty());
     const bool is_unique_run = n.kind == PlanKind::kUnique && has_distinct_rows(n);
@@ -89,15 +90,18 @@ class Eliminator {
     return is_unique(*node.inputs[0], columns_of(views_of(node.exprs)));
   }
 
-  // Nobody reads the right side, and no row of the left has two partners there.
+  // Nobody reads the right side, and no row of the left has two partners there. A subquery that nobody reads may have
+  // several rows: as on PostgreSQL it does not run.
   bool is_useless_join(const PlanNode& join) const {
     const PlanNode& right = *join.inputs[1];
-    const std::set<uint32_t> offered = produced_by(right);
+    const bool is_mark = join.join == JoinKind::kMark;
+    const std::set<uint32_t> offered = is_mark ? std::set<uint32_t>{join.relation} : produced_by(right);
     for (const ColumnId& id : used_)
       if (offered.count(id.relation) != 0) return false;
-    for (const auto& e : join.conjuncts)
-      if (is_volatile(*e) || has_subquery(*e)) return false;
-    return !can_vary(right) && has_one_partner(join);
+    for (const auto* list : {&join.conjuncts, &join.doubtful})
+      for (const auto& e : *list)
+        if (is_volatile(*e) || has_subquery(*e)) return false;
+    return !can_vary(right) && (join.join != JoinKind::kLeft || has_one_partner(join));
   }
 
   // Unread expressions keep nothing alive below.

@@ -59,6 +59,7 @@ class Settler {
   }
 
   static std::vector<bool> flags_of_lists(const PlanNode& node) {
+    if (node.outputs.empty()) return {};  // no rows
     std::vector<bool> flags(node.outputs[0].size(), false);
     for (const auto& list : node.outputs)
       for (size_t i = 0; i < flags.size() && i < list.size(); i++) flags[i] = flags[i] || list[i]->nullable;
@@ -100,8 +101,8 @@ class Settler {
 
   // Has the aggregate of a group perhaps no input that counts?
   static bool is_optional(const Aggregate& aggregate) {
-    return aggregate.filter != nullptr || std::any_of(aggregate.args.begin(), aggregate.args.end(),
-                                                      [](const BoundPtr& arg) { return arg->nullable; });
+    return aggregate.filter != nullptr ||
+           std::any_of(aggregate.args.begin(), aggregate.args.end(), [](const BoundPtr& arg) { return arg->nullable; });
   }
 
   Visible visit(PlanNode* node) {
@@ -137,8 +138,7 @@ class Settler {
       for (auto& [relation, is_filled] : visible) is_filled = true;
     if (node.join == JoinKind::kMark) visible[node.relation] = false;
     if (node.join == JoinKind::kSemi || node.join == JoinKind::kAnti || node.join == JoinKind::kMark) return visible;
-    for (const auto& [relation, is_filled] : inputs[1])
-      visible[relation] = is_filled || node.join != JoinKind::kInner;
+    for (const auto& [relation, is_filled] : inputs[1]) visible[relation] = is_filled || node.join != JoinKind::kInner;
     return visible;
   }
 

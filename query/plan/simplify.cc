@@ -87,8 +87,8 @@ class Simplifier {
     for (auto& input : node->inputs) fold(input.get());
   }
 
-  // Gives columns of its input other names. A column of the row around the query is none: outer joins above fill it with
-  // NULL, and readers of a shared plan ask for it.
+  // Gives columns of its input other names. A column of the row around the query is none: outer joins above fill it
+  // with NULL, and readers of a shared plan ask for it.
   static bool is_renaming(const PlanNode& node) {
     const std::set<uint32_t> below = produced_by(*node.inputs[0]);
     return std::all_of(node.exprs.begin(), node.exprs.end(), [&](const BoundPtr& e) {

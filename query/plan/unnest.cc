@@ -81,8 +81,8 @@ bool Unnesting::can(const PlanNode& node) const {
   if (node.kind == PlanKind::kFunction && node.source->kind == RelationKind::kFunction) return false;  // once per row
   if (node.kind == PlanKind::kShared) return offers_domain(node) && can(*node.shared->plan);
   if (node.kind == PlanKind::kWindow && ordered_below(*node.inputs[0]) != nullptr) return false;
-  if (node.kind == PlanKind::kSubquery || node.kind == PlanKind::kUnique ||
-      node.kind == PlanKind::kRecursive || has_loose_offset(node))
+  if (node.kind == PlanKind::kSubquery || node.kind == PlanKind::kUnique || node.kind == PlanKind::kRecursive ||
+      has_loose_offset(node))
     return false;
   if (node.kind == PlanKind::kSort && (node.limit != nullptr || node.offset != nullptr)) return false;
   bool inside = false;  // a subquery that was left where it stands
@@ -233,7 +233,10 @@ Unnesting::Stands Unnesting::push_down(PlanPtr* node) {
 void Unnesting::add_missing(PlanPtr* node, const Columns& columns, Stands* stands) {
   Columns missing = columns;
   for (const auto& [id, stand] : *stands) missing.erase(id);
-  if (!missing.empty()) stands->merge(cross(node, missing));
+  if (missing.empty()) return;
+  while ((*node)->kind == PlanKind::kSort && (*node)->limit == nullptr && (*node)->offset == nullptr)
+    node = &(*node)->inputs[0];  // a join above would lose the order
+  stands->merge(cross(node, missing));
 }
 
 void Unnesting::raise_order(PlanNode* group) {

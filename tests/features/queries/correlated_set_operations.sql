@@ -1,0 +1,22 @@
+-- Set operations in correlated subqueries: a NULL of the outer row equals nothing, and is a value of its own where nothing is compared.
+CREATE TABLE p (k int PRIMARY KEY, x int, y int NOT NULL);
+CREATE TABLE q (k int PRIMARY KEY, x int, y int);
+CREATE TABLE r (k int, x int, y int);
+INSERT INTO p VALUES (1,1,3),(2,NULL,1),(3,2,2),(4,2,5),(5,7,1);
+INSERT INTO q VALUES (10,1,1),(20,NULL,2),(3,2,NULL),(4,2,5),(5,1,5),(1,NULL,NULL);
+INSERT INTO r VALUES (1,1,1),(1,NULL,2),(2,2,2),(NULL,2,3),(3,NULL,NULL),(2,2,2),(4,5,1);
+SELECT p.k, l.v FROM p CROSS JOIN LATERAL (SELECT q.k v FROM q WHERE q.x = p.x UNION ALL SELECT 0) l ORDER BY 1, 2;
+SELECT p.k, l.v FROM p CROSS JOIN LATERAL (SELECT q.k v FROM q WHERE q.x = p.x UNION SELECT p.k) l ORDER BY 1, 2;
+SELECT p.k FROM p WHERE 20 IN (SELECT q.k FROM q WHERE q.x = p.x UNION SELECT 0);
+SELECT p.k, l.v FROM p CROSS JOIN LATERAL (SELECT q.k v FROM q EXCEPT SELECT r.k FROM r WHERE r.x = p.x) l ORDER BY 1, 2;
+SELECT p.k, l.v FROM p CROSS JOIN LATERAL (SELECT q.x v FROM q WHERE q.x = p.x INTERSECT SELECT r.x FROM r) l ORDER BY 1, 2;
+SELECT p.k, l.v FROM p CROSS JOIN LATERAL (SELECT r.k v FROM r WHERE r.x = p.x EXCEPT ALL SELECT q.y FROM q WHERE q.k > p.k) l ORDER BY 1, 2;
+SELECT p.k, (SELECT count(*) FROM (SELECT q.k FROM q WHERE q.x = p.x UNION ALL SELECT r.k FROM r WHERE r.x IS NOT DISTINCT FROM p.x) u) FROM p ORDER BY 1;
+SELECT p.k, l.a, l.b FROM p CROSS JOIN LATERAL (SELECT a.k a, b.k b FROM (SELECT * FROM q WHERE q.x = p.x) a FULL JOIN (SELECT * FROM r WHERE r.y < p.y) b ON a.k = b.k) l ORDER BY 1, 2, 3;
+CREATE TABLE n1 (a numeric, b numeric(6,2));
+CREATE TABLE n2 (a numeric, b numeric(8,3));
+INSERT INTO n1 VALUES (1.0, 1.0), (2.50, 2.5);
+INSERT INTO n2 VALUES (1.00, 1.000), (2.5, 2.501), (2.5, 2.500);
+SELECT n1.a, (SELECT max(n1.a::text) FROM n2 WHERE n2.a = n1.a), (SELECT count(*) FROM n2 WHERE n2.b = n1.b) FROM n1 ORDER BY 1;
+SELECT n1.b, l.b FROM n1, LATERAL (SELECT n2.b FROM n2 WHERE n2.b = n1.b UNION SELECT 0) l ORDER BY 1, 2;
+SELECT n1.a::text, n2.a::text FROM n1 JOIN n2 ON n1.a = n2.a WHERE n1.a::text = '1.0';

@@ -1,0 +1,32 @@
+-- Correlated subqueries in every place that takes an expression.
+CREATE TABLE p (k int PRIMARY KEY, x int, y int NOT NULL);
+CREATE TABLE q (k int PRIMARY KEY, x int, y int);
+CREATE TABLE r (k int, x int, y int);
+INSERT INTO p VALUES (1,1,3),(2,NULL,1),(3,2,2),(4,2,5),(5,7,1);
+INSERT INTO q VALUES (10,1,1),(20,NULL,2),(3,2,NULL),(4,2,5),(5,1,5),(1,NULL,NULL);
+INSERT INTO r VALUES (1,1,1),(1,NULL,2),(2,2,2),(NULL,2,3),(3,NULL,NULL),(2,2,2),(4,5,1);
+SELECT k FROM p ORDER BY (SELECT count(*) FROM q WHERE q.x = p.x), k;
+SELECT k FROM p ORDER BY k LIMIT (SELECT count(*) FROM q WHERE q.k > 4);
+SELECT sum((SELECT count(*) FROM q WHERE q.x = p.x)) FROM p;
+SELECT sum(k) FILTER (WHERE EXISTS (SELECT 1 FROM q WHERE q.x = p.x)) FROM p;
+SELECT k, sum((SELECT count(*) FROM q WHERE q.x = p.x)) OVER (ORDER BY k) FROM p ORDER BY 1;
+SELECT k, lag(k, (SELECT min(1) FROM q WHERE q.x = p.x)) OVER (ORDER BY k) FROM p ORDER BY 1;
+SELECT x, count(*) FROM p GROUP BY x HAVING count(*) > (SELECT count(*) - 1 FROM q WHERE q.x = p.x) ORDER BY 1;
+SELECT p.k, q.k FROM p LEFT JOIN q ON q.x = p.x AND EXISTS (SELECT 1 FROM r WHERE r.k = q.k AND r.x >= p.y) ORDER BY 1, 2;
+SELECT p.k, q.k FROM p LEFT JOIN q ON q.x = (SELECT max(r.x) FROM r WHERE r.k = p.k) ORDER BY 1, 2;
+SELECT p.k, q.k FROM p JOIN q ON q.x = (SELECT max(r.x) FROM r WHERE r.k = p.k AND r.y <> q.y) ORDER BY 1, 2;
+SELECT p.k, q.k FROM p FULL JOIN q ON q.x = p.x WHERE coalesce(p.k, q.k) > (SELECT min(r.k) FROM r WHERE r.x = p.x OR r.x = q.x) ORDER BY 1, 2;
+SELECT CASE WHEN k > 2 THEN (SELECT max(q.k) FROM q WHERE q.x = p.x) ELSE (SELECT count(*) FROM q WHERE q.k > p.k) END FROM p ORDER BY k;
+SELECT k, coalesce((SELECT max(q.k) FROM q WHERE q.x = p.x), (SELECT -count(*) FROM q WHERE q.k > p.k)) FROM p ORDER BY k;
+SELECT k, x = ANY (SELECT q.x FROM q WHERE q.k > p.k), x <> ALL (SELECT q.y FROM q WHERE q.x = p.x) FROM p ORDER BY 1;
+SELECT (SELECT count(DISTINCT 1) FROM (SELECT max(p.y) FROM p WHERE r.x = p.k GROUP BY p.y) g CROSS JOIN q), x FROM r ORDER BY 2, 1;
+INSERT INTO r VALUES ((SELECT max(k) FROM p), (SELECT min(x) FROM q WHERE q.k > 3), 9) RETURNING k, x, (SELECT count(*) FROM q WHERE q.x = r.x);
+UPDATE r SET y = (SELECT count(*) FROM q WHERE q.x = r.x AND q.k > (SELECT min(p.k) FROM p WHERE p.x = r.x)) RETURNING k, x, y;
+UPDATE r SET (x, y) = (SELECT max(q.k), min(q.x) FROM q WHERE q.x = r.k) WHERE k = 1 RETURNING k, x, y;
+DELETE FROM r WHERE k IN (SELECT q.k FROM q WHERE q.y = r.y UNION SELECT 3 EXCEPT SELECT 77) RETURNING k;
+-- in the second term of a recursion
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL (WITH u AS (SELECT n + 1 AS n FROM t) SELECT u1.n FROM u u1 JOIN u u2 USING (n) WHERE u1.n < 6)) SELECT n FROM t ORDER BY 1;
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 5 AND (SELECT count(*) FROM q WHERE q.k > t.n) > 0) SELECT n FROM t ORDER BY 1;
+WITH RECURSIVE t(n) AS (SELECT 1 UNION SELECT t.n + 1 FROM t WHERE t.n < 6 AND EXISTS (SELECT 1 FROM q WHERE q.k >= t.n AND (SELECT max(r.k) FROM r WHERE r.k < q.k) IS NOT NULL)) SELECT n FROM t ORDER BY 1;
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT t.n + l.c FROM t, LATERAL (SELECT 1 + count(*)::int c FROM q WHERE q.k > t.n) l WHERE t.n < 20) SELECT n FROM t ORDER BY 1;
+SELECT k, (WITH RECURSIVE t(n) AS (SELECT p.k UNION ALL SELECT n + 1 FROM t WHERE n < 4) SELECT sum(n) FROM t) FROM p ORDER BY 1;

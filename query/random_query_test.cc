@@ -13,8 +13,8 @@
 #include "testing/postgres_session.h"
 #include "testing/query_maker.h"
 
-// Random queries over small tables, on PostgreSQL 15 and on ScyPer in both modes; a query that differs, or that ends the
-// process, is made as small as it goes. SCYPER_TEST_SEED repeats a run, SCYPER_TEST_QUERIES says how many.
+// Random queries over small tables, on PostgreSQL 15 and on ScyPer in both modes; a query that differs, or that ends
+// the process, is made as small as it goes. SCYPER_TEST_SEED repeats a run, SCYPER_TEST_QUERIES says how many.
 namespace scyper::query {
 namespace {
 
@@ -33,7 +33,6 @@ std::string text_of(const StatementOutcome& outcome) {
   for (size_t i = 0; i < outcome.rows.size(); i++) text += (i == 0 ? "" : "\n") + outcome.rows[i];
   return text;
 }
-
 
 class Comparison {
  public:

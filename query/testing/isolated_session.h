@@ -27,6 +27,7 @@ class IsolatedSession {
   void begin(const std::string& sql);
   StatementOutcome finish();
   bool is_running() const { return child_ > 0; }
+  pid_t process() const { return child_; }
 
   static bool is_crash(const StatementOutcome& outcome) {
     return outcome.sqlstate == "CRASH" || outcome.sqlstate == "HANGS";

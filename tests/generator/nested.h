@@ -70,6 +70,8 @@ class NestedMaker {
   std::vector<Column> group_keys();
   std::string grouping(const std::vector<Column>& keys);
   Term grouped_item(Kind kind, const std::vector<Column>& keys, const Level& rows, const Level& groups, int depth);
+  std::string anchor();
+  Term argument(Kind kind, int depth);
   Term aggregate(Kind kind, int depth);
   Term aggregate_call(Kind kind, int depth);
   std::string window_call(Kind kind);
@@ -99,6 +101,7 @@ class NestedMaker {
   Term scalar_query(Kind kind, int depth);
   bool takes_subquery(int depth, int percent);
 
+  const std::vector<Kind> kinds_ = {Kind::kInteger, Kind::kText, Kind::kBoolean, Kind::kNumeric};
   Random* const random_;
   const Shapes* const shapes_;
   std::vector<Level> levels_;  // what may be named, the innermost query's last

@@ -95,7 +95,6 @@ Term NestedMaker::grouped(const std::vector<Kind>& kinds, int depth) {
   append(&result, grouping_text);
   if (is_lone || chance(20)) {
     local() = rows;
-    place_ = Place::kAggregate;
     Term counted = make('i', aggregate(Kind::kInteger, 0));
     local() = groups;
     place_ = Place::kHaving;
@@ -110,43 +109,57 @@ Term NestedMaker::grouped(const std::vector<Kind>& kinds, int depth) {
   return result;
 }
 
-Term NestedMaker::aggregate(Kind kind, int depth) {
+// A column of the rows that are aggregated: without one, an aggregate of outer columns would be the outer query's.
+std::string NestedMaker::anchor() { return local().empty() ? "1" : random_->element(local()).text; }
+
+Term NestedMaker::argument(Kind kind, int depth) {
   place_ = Place::kAggregate;
+  std::vector<std::string> fitting;
+  for (const auto& column : local())
+    if (column.kind == kind) fitting.push_back(column.text);
+  if (!fitting.empty() && chance(60)) return make('A', random_->element(fitting));
+  const std::string tested = anchor();
+  place_ = Place::kAggregate;
+  return make('A', "CASE WHEN " + tested + random_->one_of({" IS NOT NULL THEN ", " IS NULL THEN "}),
+              value(kind, depth), make('W', " ELSE ", value(kind, depth - 1)), " END");
+}
+
+Term NestedMaker::aggregate(Kind kind, int depth) {
   Term call = aggregate_call(kind, depth);
   if (!chance(15)) return call;
+  const std::string tested = anchor();
   place_ = Place::kFilter;
-  Term term = make('A', std::move(call), make('W', " FILTER (WHERE ", condition(depth), ")"));
-  return term;
+  return make('A', std::move(call),
+              make('W', " FILTER (WHERE " + tested + random_->one_of({" IS NOT NULL AND ", " IS NULL OR "}),
+                   condition(depth), ")"));
 }
 
 // All give the same for their rows in any order.
 Term NestedMaker::aggregate_call(Kind kind, int depth) {
   switch (kind) {
     case Kind::kBoolean:
-      return make('A', random_->one_of({"bool_and(", "bool_or(", "every("}), condition(depth), ")");
+      return make('A', random_->one_of({"bool_and(", "bool_or(", "every("}), argument(kind, depth), ")");
     case Kind::kNumeric:
-      return make('A', random_->one_of({"sum(", "min(", "max(", "sum(DISTINCT "}), value(kind, depth), ")");
+      return make('A', random_->one_of({"sum(", "min(", "max(", "sum(DISTINCT "}), argument(kind, depth), ")");
     case Kind::kText: {
-      if (chance(40)) return make('A', random_->one_of({"min(", "max("}), value(kind, depth), ")");
-      const std::string item = column(chance(50) ? Kind::kText : Kind::kInteger).sql();
+      if (chance(40)) return make('A', random_->one_of({"min(", "max("}), argument(kind, depth), ")");
+      const std::string item = anchor();
       return make('A', random_->one_of({"string_agg(", "string_agg(", "string_agg(DISTINCT "}) + "(" + item +
                            ")::text, ','" + " ORDER BY (" + item + ")::text" + random_->one_of({"", " DESC"}) + ")");
     }
     default:
-      switch (random_->pick(5)) {
-        case 0:
-          return make('A', "count(*)");
-        case 1:
-          return make(
-              'A', random_->one_of({"count(", "count(DISTINCT "}),
-              value(random_->element(std::vector<Kind>{Kind::kInteger, Kind::kText, Kind::kBoolean, Kind::kNumeric}),
-                    depth),
-              ")");
-        case 2:
-          return make('A', random_->one_of({"min(", "max("}), value(Kind::kInteger, depth), ")");
-        default:
-          return make('A', random_->one_of({"sum(", "sum(DISTINCT ", "sum("}), value(Kind::kInteger, depth), ")");
-      }
+      break;
+  }
+  const Kind counted = random_->element(kinds_);
+  switch (random_->pick(5)) {
+    case 0:
+      return make('A', "count(*)");
+    case 1:
+      return make('A', random_->one_of({"count(", "count(DISTINCT "}), argument(counted, depth), ")");
+    case 2:
+      return make('A', random_->one_of({"min(", "max("}), argument(Kind::kInteger, depth), ")");
+    default:
+      return make('A', random_->one_of({"sum(", "sum(DISTINCT ", "sum("}), argument(Kind::kInteger, depth), ")");
   }
 }
 

@@ -63,9 +63,8 @@ Term NestedMaker::column(Kind kind) {
     std::vector<std::string> fitting;
     for (const auto& column : level)
       if (column.kind == kind && (distance == 0 || column.is_seen_below)) fitting.push_back(column.text);
-    // an aggregate of an outer query's columns alone would be that query's
-    const bool is_near = distance + 1 == seen || place_ == Place::kAggregate || place_ == Place::kFilter;
-    if (!fitting.empty() && chance(is_near ? 92 : 60)) return make(static_cast<char>(kind), random_->element(fitting));
+    const bool is_last = distance + 1 == seen;
+    if (!fitting.empty() && chance(is_last ? 90 : 60)) return make(static_cast<char>(kind), random_->element(fitting));
   }
   return constant(kind);
 }

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include "generator/comparison.h"
 #include "generator/nested_script.h"
 #include "generator/random.h"
+#include "testing/isolated_session.h"
 
 // Nested queries, and changes with them, on PostgreSQL 15 and on ScyPer (README.md). SCYPER_TEST_SHAPES says which
 // shapes, SCYPER_TEST_STATEMENTS how many statements, SCYPER_TEST_FINDINGS a directory that small failing scripts go
@@ -97,6 +99,24 @@ class NestedRun {
 };
 
 TEST(NestedScripts, AreAsOnPostgres) { NestedRun().run(statement_count()); }
+
+TEST(NestedScripts, GoOnAfterACrash) {
+  query::DatabaseOptions options;
+  options.partitions = 2;
+  options.memory_bytes = size_t{1} << 28;
+  query::IsolatedSession session(options);
+  session.clear();
+  ASSERT_TRUE(session.run("CREATE TABLE t (a integer)").ok());
+  ASSERT_EQ(kill(session.process(), SIGABRT), 0);
+  const query::StatementOutcome crashed = session.run("SELECT 1");
+  EXPECT_TRUE(query::IsolatedSession::is_crash(crashed));
+  EXPECT_NE(crashed.message.find("signal 6"), std::string::npos) << crashed.message;
+  EXPECT_FALSE(session.is_running());
+  EXPECT_EQ(session.run("SELECT 1").sqlstate, "57P01");
+  session.clear();
+  EXPECT_EQ(session.run("SELECT 1").rows, std::vector<std::string>{"1"});
+  EXPECT_EQ(session.run("SELECT * FROM t").sqlstate, "42P01");
+}
 
 TEST(NestedScripts, DependOnTheirSeedOnly) {
   const Shapes shapes;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
 #include "parse/printer.h"
@@ -237,6 +238,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   in_window_definition_ = saved_in_definition;
   aggregate_clause_ = saved_clause;
   common_tables_ = std::move(saved_tables);
+  if (status.ok()) status = check_locking(select, *query);
   SCYPER_RETURN_IF_ERROR(status);
   if (statement_depth_ == 1 && !parts_.empty()) query->with = finish_parts(query.get(), nullptr);
   return query;
@@ -306,6 +308,7 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     SCYPER_ASSIGN_OR_RETURN(JoinTree tree, bind_join_tree(*item, &scope, query));
     query->joins.push_back(std::move(tree));
   }
+  SCYPER_RETURN_IF_ERROR(check_locked_sides(select, scope));
   if (select.where != nullptr) {
     aggregate_clause_ = "WHERE";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));
@@ -472,8 +475,9 @@ Status Binder::bind_group_item(const ast::Expr& group, const ast::SelectStatemen
   const ast::Expr* item = &group;
   bool out_of_range = false;
   const auto* ref = ast::node_if<ast::ColumnRef>(item);
-  // GROUP BY prefers input columns to output names
-  bool input = ref != nullptr && find_column(scope, ast::Name{ref->name.back()}).matches > 0;
+  Scope own = *scope;  // GROUP BY prefers input columns to output names, and these to columns of the queries around
+  own.parent = nullptr;
+  bool input = ref != nullptr && find_column(&own, ast::Name{ref->name.back()}).matches > 0;
   int output = input ? -1 : named_output(*item, query->outputs, &out_of_range);
   if (output == kAmbiguous)
     return error("42702", absl::StrCat("GROUP BY \"", ref->name[0], "\" is ambiguous"), item->location);

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include "base/check.h"
+#include "bind/relation_walk.h"
 #include "codegen/generator.h"
 #include "runtime/storable.h"
 
@@ -13,40 +15,17 @@ using ir::Type;
 
 namespace {
 
-bool reads_table(const BoundQuery& query, const storage::Table* table);
-
-bool reads_table(const BoundExpr& expr, const storage::Table* table) {
+// Would rows that change meanwhile show? Routines may read anything; VOLATILE ones see each change (sees_changes).
+template <class Tree>
+bool reads_table(const Tree& tree, const storage::Table* table, bool sees_changes = false) {
   bool reads = false;
-  visit(expr, [&](const BoundExpr& e) {
-    if (e.kind == BoundKind::kUserCall) reads = true;  // it may read or write anything
-    if (e.query != nullptr && reads_table(*e.query, table)) reads = true;
-  });
+  RelationWalk walk;
+  walk.on_expr = [&](BoundExpr& e) {
+    reads |= e.kind == BoundKind::kUserCall && !(sees_changes && e.routine != nullptr && e.routine->is_volatile);
+  };
+  walk.on_relation = [&](Relation& relation) { reads |= relation.table.get() == table; };
+  walk.walk(const_cast<Tree*>(&tree));  // which changes nothing
   return reads;
-}
-
-bool reads_table(const BoundQuery& query, const storage::Table* table) {
-  for (const auto& entry : query.from) {
-    if (entry.relation->table.get() == table) return true;
-    if (entry.relation->query != nullptr && reads_table(*entry.relation->query, table)) return true;
-    // a recursive query names itself: what is asked for already is not asked again
-    const CommonQuery* common = entry.relation->common.get();
-    thread_local std::set<const CommonQuery*> asked;
-    if (common != nullptr && asked.insert(common).second) {
-      const bool reads = (common->query != nullptr && reads_table(*common->query, table)) ||
-                         (common->recursive != nullptr && reads_table(*common->recursive, table));
-      asked.erase(common);
-      if (reads) return true;
-    }
-    for (const auto& on : entry.on)
-      if (reads_table(*on, table)) return true;
-  }
-  for (const auto& conjunct : query.where)
-    if (reads_table(*conjunct, table)) return true;
-  for (const auto& output : query.outputs)
-    if (reads_table(*output.expr, table)) return true;
-  for (const BoundQuery* side : {query.left.get(), query.right.get()})
-    if (side != nullptr && reads_table(*side, table)) return true;
-  return false;
 }
 }  // namespace
 
@@ -72,7 +51,34 @@ void Generator::gen_rows_of_dml(const BoundDml& dml, const Consumer& returning) 
     gen_change(dml, returning);
 }
 
-// What comes before a statement's rows: triggers, and room for what follows them.
+namespace {
+// A statement and the actions of foreign keys that follow from it, those of one level behind those of the level before:
+// the order in which PostgreSQL's queue of AFTER triggers runs them.
+std::vector<const BoundDml*> with_actions(const BoundDml& dml) {
+  std::vector<const BoundDml*> all = {&dml};
+  for (size_t i = 0; i < all.size(); i++)
+    for (const RowReaction& reaction : all[i]->reactions)
+      if (reaction.action != nullptr) all.push_back(reaction.action.get());
+  return all;
+}
+
+bool fire_same(const std::vector<TriggerCall>& a, const std::vector<TriggerCall>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TriggerCall& x, const TriggerCall& y) {
+    return x.routine->variant == y.routine->variant;
+  });
+}
+
+// Do two changes of one statement share its triggers per statement, and their transition tables?
+bool shares_triggers(const BoundDml& a, const BoundDml& b) {
+  return a.triggers != nullptr && b.triggers != nullptr && a.table == b.table && a.kind == b.kind &&
+         fire_same(a.triggers->before_statement, b.triggers->before_statement) &&
+         fire_same(a.triggers->after_statement, b.triggers->after_statement) &&
+         a.triggers->keeps_old == b.triggers->keeps_old && a.triggers->keeps_new == b.triggers->keeps_new;
+}
+}  // namespace
+
+// What comes before a statement's rows: triggers, and room for what follows them. An action's triggers per statement
+// wait for its first row that is referred to (end_dml).
 void Generator::begin_dml(const BoundDml& dml, bool statement_triggers) {
   if (dml.merge != nullptr) return begin_merge(*dml.merge);
   if (const BoundTriggers* triggers = dml.triggers.get()) {
@@ -80,17 +86,66 @@ void Generator::begin_dml(const BoundDml& dml, bool statement_triggers) {
     if (triggers->sees_rows_after()) open_after_rows(dml);
   }
   begin_events(dml);
+  for (const RowReaction& reaction : dml.reactions)
+    if (reaction.action != nullptr) begin_dml(*reaction.action, false);
+  const std::vector<const BoundDml*> all = with_actions(dml);
+  for (size_t i = 1; i < all.size(); i++) {
+    const auto first = std::find_if(all.begin(), all.end(), [&](auto* d) { return shares_triggers(*d, *all[i]); });
+    if (all[i]->triggers == nullptr || *first == all[i]) continue;
+    AfterRows& rows = after_rows_[all[i]];
+    rows.old_rows = after_rows_[*first].old_rows;
+    rows.new_rows = after_rows_[*first].new_rows;
+  }
   if (dml.conflict != nullptr && dml.conflict->update != nullptr) begin_dml(*dml.conflict->update);
 }
 
-// What follows them: foreign keys, triggers.
+// What follows them: foreign keys, triggers; then the same for the rows that foreign keys' actions have changed. All
+// changes of a table by one kind of action fire its triggers per statement once, with all their rows.
 void Generator::end_dml(const BoundDml& dml, bool statement_triggers) {
   if (dml.merge != nullptr) return end_merge(*dml.merge);
   if (dml.conflict != nullptr && dml.conflict->update != nullptr) end_dml(*dml.conflict->update);
-  end_events(dml);
-  if (const BoundTriggers* triggers = dml.triggers.get()) {
-    if (!triggers->after_row.empty()) gen_after_rows(dml);
-    if (statement_triggers) gen_statement_triggers(triggers->after_statement, after_rows_[&dml]);
+  const std::vector<const BoundDml*> all = with_actions(dml);
+  std::map<const BoundDml*, Reg> fired;  // by the first change that shares the triggers: I8 variables
+  auto first_of = [&](const BoundDml& change) {
+    return *std::find_if(all.begin(), all.end(), [&](auto* d) { return d == &change || shares_triggers(*d, change); });
+  };
+  for (const BoundDml* change : all) {
+    if (change->triggers == nullptr || first_of(*change) != change) continue;
+    Reg flag = fired[change] = b_.new_variable(Type::kI8);
+    b_.assign(flag, constant(Type::kI8, change == &dml ? 1 : 0));
+  }
+  auto once = [&](Reg condition, const std::function<void()>& body) {
+    Block mine = b_.new_block(), next = b_.new_block();
+    b_.branch(condition, mine, next);
+    b_.set_block(mine);
+    body();
+    b_.jump(next);
+    b_.set_block(next);
+  };
+  auto begin_action = [&](const BoundDml& action, Reg events) {
+    Reg flag = fired.at(first_of(action));
+    Reg some = b_.compare(Op::kNe, b_.load(Type::kI64, events, offsetof(RowBuffer, count)), constant(Type::kI64, 0));
+    Reg is_first = b_.compare(Op::kEq, flag, constant(Type::kI8, 0));
+    once(b_.binary(Op::kAnd, some, is_first), [&] {
+      b_.assign(flag, constant(Type::kI8, 1));
+      gen_statement_triggers(action.triggers->before_statement, {});
+    });
+  };
+  for (size_t i = 0; i < all.size(); i++) {
+    const BoundDml& change = *all[i];
+    const auto events = std::find_if(events_.begin(), events_.end(), [&](const auto& e) { return e.dml == &change; });
+    for (const RowReaction& reaction : change.reactions)
+      if (reaction.action != nullptr && reaction.action->triggers != nullptr)
+        begin_action(*reaction.action, events->rows);
+    end_events(change);
+    if (change.triggers == nullptr) continue;
+    if (!change.triggers->after_row.empty()) gen_after_rows(change);
+    const BoundDml* first = first_of(change);
+    const bool is_last = std::none_of(all.begin() + static_cast<ptrdiff_t>(i) + 1, all.end(),
+                                      [&](auto* later) { return first_of(*later) == first; });
+    auto fire = [&] { gen_statement_triggers(change.triggers->after_statement, after_rows_[&change]); };
+    if (!is_last || change.triggers->after_statement.empty() || (first == &dml && !statement_triggers)) continue;
+    first == &dml ? fire() : once(fired.at(first), fire);
   }
 }
 
@@ -182,7 +237,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     if (!b_.terminated()) b_.jump(skip);
     b_.set_block(skip);
   };
-  if (!reads_table(*dml.source, dml.table.get()) && (dml.triggers == nullptr || dml.source->from.empty())) {
+  if (!reads_table(*dml.source, dml.table.get(), true) && (dml.triggers == nullptr || dml.source->from.empty())) {
     gen_query(*dml.source, insert_row);
   } else {
     gen_buffered(*dml.source, insert_row);

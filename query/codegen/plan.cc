@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "bind/statement_reads.h"
 #include "codegen/generator.h"
 #include "plan/expressions.h"
 #include "plan/planner.h"
@@ -55,7 +56,7 @@ bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& kno
   for (const auto& entry : query.from) inner.insert(entry.relation->id);
   bool simple = true;
   std::function<void(const BoundExpr&)> look = [&](const BoundExpr& e) {
-    if (e.query != nullptr) simple &= is_simple(*e.query, inner);
+    if (e.query != nullptr) simple &= is_simple(*e.query, inner) && (query.from.empty() || !computes_once(*e.query));
     for (const auto& arg : e.args) look(*arg);
   };
   for (const auto& entry : query.from) {

@@ -7,6 +7,7 @@
 #include "bind/binder.h"
 #include "bind/locking.h"
 #include "bind/make.h"
+#include "bind/merged_column.h"
 #include "bind/target_name.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -80,16 +81,6 @@ Found find_column(const Scope* scope, const ast::Name& parts) {
 BoundPtr of_domain(BoundPtr value, uint32_t domain) {
   value->domain = domain;
   return value;
-}
-
-// The one column of two that FULL JOIN ... USING leaves.
-BoundPtr merge_values(BoundPtr value, const Scope& scope, const Scope::Visible& visible) {
-  const Relation& other = *scope.relations[visible.other_relation];
-  const RelationColumn& column = other.columns[visible.other_column];
-  BoundPtr result = make_expr(BoundKind::kCoalesce, value->type, true, value->location);
-  result->args.push_back(std::move(value));
-  result->args.push_back(make_column(other.id, visible.other_column, column.type, true, result->location));
-  return result;
 }
 
 }  // namespace
@@ -197,7 +188,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   BoundPtr value = make_column(found.relation->id, found.column, found.relation->columns[found.column].type,
                                found.nullable, ref.location);
   value->domain = found.relation->columns[found.column].domain;
-  return found.merged == nullptr ? std::move(value) : merge_values(std::move(value), *found.level, *found.merged);
+  return found.merged == nullptr ? std::move(value) : visible_value(*found.level, *found.merged, ref.location);
 }
 
 // --- SELECT ---
@@ -361,10 +352,8 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
         out->back().expr->domain = column.domain;
       };
       if (any)
-        for (const auto& visible : scope->columns) {
-          expand(visible.relation, visible.column);
-          if (visible.merged) out->back().expr = merge_values(std::move(out->back().expr), *scope, visible);
-        }
+        for (const auto& visible : scope->columns)
+          out->push_back({scope->column(visible).name, visible_value(*scope, visible, target.location), false});
       for (size_t r = 0; scope != nullptr && !ref->name.empty() && r < scope->relations.size(); r++) {
         if (!is_called(*scope->relations[r], ref->name, ref->name.size())) continue;
         if (any)

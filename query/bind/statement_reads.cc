@@ -49,6 +49,7 @@ class ReadKeeper {
     if (dml->conflict != nullptr && dml->conflict->update != nullptr) {
       keep_assigned(dml->conflict->update.get(), Beside::kChanges);
       for (auto& e : dml->conflict->update->source->where) keep(e.get(), Beside::kChanges);
+      for (auto& output : dml->conflict->update->returning) keep(output.expr.get(), Beside::kChanges);
     }
     if (dml->merge == nullptr) return;
     for (auto& when : dml->merge->whens) {

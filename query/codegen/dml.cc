@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "bind/relation_walk.h"
 #include "codegen/generator.h"
+#include "codegen/shared_triggers.h"
 #include "runtime/storable.h"
 
 namespace scyper::query {
@@ -32,7 +33,12 @@ bool reads_table(const Tree& tree, const storage::Table* table, bool sees_change
 void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {
   b_.assign(row_count_, constant(Type::kI64, 0));
   auto rows = [&] {
-    begin_dml(dml);
+    const BoundDml& first = dml.with == nullptr ? dml : first_change(*dml.with, &dml, dml);
+    begin_dml(dml, &first == &dml);
+    if (&first != &dml) {
+      after_rows_[&dml].old_rows = after_rows_[&first].old_rows;
+      after_rows_[&dml].new_rows = after_rows_[&first].new_rows;
+    }
     gen_rows_of_dml(dml, returning);
   };
   if (dml.with != nullptr) return gen_with(*dml.with, &dml, rows);
@@ -60,20 +66,6 @@ std::vector<const BoundDml*> with_actions(const BoundDml& dml) {
     for (const RowReaction& reaction : all[i]->reactions)
       if (reaction.action != nullptr) all.push_back(reaction.action.get());
   return all;
-}
-
-bool fire_same(const std::vector<TriggerCall>& a, const std::vector<TriggerCall>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TriggerCall& x, const TriggerCall& y) {
-    return x.routine->variant == y.routine->variant;
-  });
-}
-
-// Do two changes of one statement share its triggers per statement, and their transition tables?
-bool shares_triggers(const BoundDml& a, const BoundDml& b) {
-  return a.triggers != nullptr && b.triggers != nullptr && a.table == b.table && a.kind == b.kind &&
-         fire_same(a.triggers->before_statement, b.triggers->before_statement) &&
-         fire_same(a.triggers->after_statement, b.triggers->after_statement) &&
-         a.triggers->keeps_old == b.triggers->keeps_old && a.triggers->keeps_new == b.triggers->keeps_new;
 }
 }  // namespace
 

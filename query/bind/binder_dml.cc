@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/statement_reads.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "storage/json_text_type.h"
@@ -537,7 +538,8 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& state
   }
   if ((*dml)->view != nullptr && (statement_depth_ > 1 || !parts_.empty()))
     return error("0A000", "changes of views beside other changes of WITH are not supported", statement.location);
-  if (statement_depth_ == 1 && !parts_.empty()) (*dml)->with = finish_parts(nullptr, dml->get());
+  if (statement_depth_ == 1)
+    (*dml)->with = parts_.empty() ? keep_reads(program_.get(), dml->get()) : finish_parts(nullptr, dml->get());
   return dml;
 }
 

@@ -6,6 +6,7 @@
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
+#include "bind/merged_column.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -324,13 +325,13 @@ Status Binder::merge_columns(const ast::FromJoin& item, const std::vector<std::s
     };
     SCYPER_ASSIGN_OR_RETURN(size_t l, find(from + merged, middle, "left"));
     SCYPER_ASSIGN_OR_RETURN(size_t r, find(middle, scope->columns.size(), "right"));
-    auto column = [&](size_t i) {
-      const Scope::Visible& v = scope->columns[i];
-      const RelationColumn& c = scope->column(v);
-      return make_column(scope->relations[v.relation]->id, v.column, c.type, c.nullable || scope->nullable[v.relation],
-                         item.location);
-    };
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", column(l), column(r), item.location));
+    auto column = [&](size_t i) { return visible_value(*scope, scope->columns[i], item.location); };
+    std::vector<BoundPtr> sides;
+    sides.push_back(column(l));
+    sides.push_back(column(r));
+    SCYPER_RETURN_IF_ERROR(common_type(sides, "JOIN/USING").status());
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr equal,
+                            make_operator("=", std::move(sides[0]), std::move(sides[1]), item.location));
     conjuncts->push_back(std::move(equal));
     Scope::Visible kept = scope->columns[item.join == ast::JoinKind::kRight ? r : l];
     if (item.join == ast::JoinKind::kFull) {

@@ -8,6 +8,7 @@
 #include "bind/make.h"
 #include "bind/target_name.h"
 #include "parse/sql_parser.h"
+#include "plan/access_path.h"
 #include "storage/json_text_type.h"
 
 // Functions that return rows: in FROM, and in the select list, where they become an item of FROM beside the others.
@@ -201,8 +202,34 @@ StatusOr<BoundPtr> Binder::bind_set_call(const ast::FunctionCall& call, const Sc
   return gives_arrays(call.name.back()) ? make_cast(std::move(value), text_array(), true) : std::move(value);
 }
 
+namespace {
+// A column of the set-returning functions inside of what may leave it out; null: none. construct: inside of what.
+const BoundExpr* find_conditional(const BoundExpr& expr, uint32_t sets, std::string_view* construct) {
+  const bool is_case = expr.kind == BoundKind::kCase;
+  if (is_case || expr.kind == BoundKind::kCoalesce) {
+    const BoundExpr* inside = nullptr;
+    visit(expr, [&](const BoundExpr& e) {
+      if (e.kind == BoundKind::kColumn && e.relation == sets && inside == nullptr) inside = &e;
+    });
+    if (inside != nullptr) *construct = is_case ? "CASE" : "COALESCE";
+    return inside;
+  }
+  for (const auto& arg : expr.args)
+    if (const BoundExpr* inside = find_conditional(*arg, sets, construct); inside != nullptr) return inside;
+  return nullptr;
+}
+}  // namespace
+
 Status Binder::add_set_relation(BoundQuery* query) {
   if (set_relation_ == nullptr) return absl::OkStatus();
+  for (const OutputColumn& output : query->outputs) {
+    std::string_view construct;
+    const BoundExpr* inside = find_conditional(*output.expr, set_relation_->id, &construct);
+    if (inside == nullptr) continue;
+    return with_hint(error("0A000", absl::StrCat("set-returning functions are not allowed in ", std::string(construct)),
+                           inside->location),
+                     "You might be able to move the set-returning function into a LATERAL FROM item.");
+  }
   if (query->aggregated || !query->windows.empty())
     return error("0A000", "set-returning functions beside aggregates or window functions are not supported", -1);
   if (!query->joins.empty()) {

@@ -6,7 +6,9 @@
 #include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/locking.h"
 #include "bind/make.h"
+#include "bind/merged_column.h"
 #include "bind/target_name.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -80,16 +82,6 @@ Found find_column(const Scope* scope, const ast::Name& parts) {
 BoundPtr of_domain(BoundPtr value, uint32_t domain) {
   value->domain = domain;
   return value;
-}
-
-// The one column of two that FULL JOIN ... USING leaves.
-BoundPtr merge_values(BoundPtr value, const Scope& scope, const Scope::Visible& visible) {
-  const Relation& other = *scope.relations[visible.other_relation];
-  const RelationColumn& column = other.columns[visible.other_column];
-  BoundPtr result = make_expr(BoundKind::kCoalesce, value->type, true, value->location);
-  result->args.push_back(std::move(value));
-  result->args.push_back(make_column(other.id, visible.other_column, column.type, true, result->location));
-  return result;
 }
 
 }  // namespace
@@ -197,7 +189,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   BoundPtr value = make_column(found.relation->id, found.column, found.relation->columns[found.column].type,
                                found.nullable, ref.location);
   value->domain = found.relation->columns[found.column].domain;
-  return found.merged == nullptr ? std::move(value) : merge_values(std::move(value), *found.level, *found.merged);
+  return found.merged == nullptr ? std::move(value) : visible_value(*found.level, *found.merged, ref.location);
 }
 
 // --- SELECT ---
@@ -239,6 +231,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   in_window_definition_ = saved_in_definition;
   aggregate_clause_ = saved_clause;
   common_tables_ = std::move(saved_tables);
+  if (status.ok()) status = check_locking(select, *query);
   SCYPER_RETURN_IF_ERROR(status);
   if (statement_depth_ == 1 && !parts_.empty()) query->with = finish_parts(query.get(), nullptr);
   return query;
@@ -308,6 +301,7 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     SCYPER_ASSIGN_OR_RETURN(JoinTree tree, bind_join_tree(*item, &scope, query));
     query->joins.push_back(std::move(tree));
   }
+  SCYPER_RETURN_IF_ERROR(check_locked_sides(select, scope));
   if (select.where != nullptr) {
     aggregate_clause_ = "WHERE";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));
@@ -360,10 +354,8 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
         out->back().expr->domain = column.domain;
       };
       if (any)
-        for (const auto& visible : scope->columns) {
-          expand(visible.relation, visible.column);
-          if (visible.merged) out->back().expr = merge_values(std::move(out->back().expr), *scope, visible);
-        }
+        for (const auto& visible : scope->columns)
+          out->push_back({scope->column(visible).name, visible_value(*scope, visible, target.location), false});
       for (size_t r = 0; scope != nullptr && !ref->name.empty() && r < scope->relations.size(); r++) {
         if (!is_called(*scope->relations[r], ref->name, ref->name.size())) continue;
         if (any)
@@ -474,8 +466,9 @@ Status Binder::bind_group_item(const ast::Expr& group, const ast::SelectStatemen
   const ast::Expr* item = &group;
   bool out_of_range = false;
   const auto* ref = ast::node_if<ast::ColumnRef>(item);
-  // GROUP BY prefers input columns to output names
-  bool input = ref != nullptr && find_column(scope, ast::Name{ref->name.back()}).matches > 0;
+  Scope own = *scope;  // GROUP BY prefers input columns to output names, and these to columns of the queries around
+  own.parent = nullptr;
+  bool input = ref != nullptr && find_column(&own, ast::Name{ref->name.back()}).matches > 0;
   int output = input ? -1 : named_output(*item, query->outputs, &out_of_range);
   if (output == kAmbiguous)
     return error("42702", absl::StrCat("GROUP BY \"", ref->name[0], "\" is ambiguous"), item->location);

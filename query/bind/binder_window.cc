@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "plan/access_path.h"
 
 // Functions OVER windows.
 namespace scyper::query {
@@ -130,6 +131,12 @@ Status Binder::bind_window_arguments(const ast::FunctionCall& call, const Scope*
   const std::string& name = call.name.back();
   if (!is_window_function(name)) {
     SCYPER_ASSIGN_OR_RETURN(window->function, make_aggregate(call, scope));
+    const BoundExpr* inside = nullptr;
+    if (window->function.filter != nullptr)
+      visit(*window->function.filter, [&](const BoundExpr& e) {
+        if (e.kind == BoundKind::kAggregate && e.relation == window_query_->id && inside == nullptr) inside = &e;
+      });
+    if (inside != nullptr) return error("42803", "aggregate functions are not allowed in FILTER", inside->location);
     return absl::OkStatus();
   }
   const WindowFunction& function = *find_function(name);

@@ -6,6 +6,7 @@
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
 #include "bind/relation_walk.h"
+#include "bind/statement_reads.h"
 
 // WITH whose queries change something: INSERT, UPDATE and DELETE beside the main statement.
 namespace scyper::query {
@@ -232,6 +233,10 @@ std::shared_ptr<const BoundWith> Binder::finish_parts(BoundQuery* query, BoundDm
     if (main_reads_.count(part.common.get()) != 0) add(part, &with->before);
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
     if (part->common->dml != nullptr) add(*part, &with->after);
+  for (const auto* list : {&with->before, &with->after})
+    for (const auto& part : *list)
+      if (part->dml != nullptr) keep_reads(program_.get(), part->dml.get(), with.get());
+  if (dml != nullptr) keep_reads(program_.get(), dml, with.get());
   std::set<const storage::Table*> changed;
   std::map<const storage::Table*, std::shared_ptr<CommonQuery>> copies;
   auto note = [&](BoundDml* part) {

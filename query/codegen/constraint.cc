@@ -97,7 +97,8 @@ void Generator::note_event(const BoundDml& dml, const ColumnValue& old_value, co
   }
 }
 
-// All rows have changed. Actions may add rows to those at hand (cycles of foreign keys): the loop sees them too.
+// All rows have changed. Actions may add rows to those at hand (cycles of foreign keys): the loop sees them too. What
+// follows the rows that actions change is up to end_dml().
 void Generator::end_events(const BoundDml& dml) {
   size_t number = 0;
   while (number < events_.size() && events_[number].dml != &dml) number++;
@@ -165,7 +166,7 @@ void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old
     b_.set_block(changed);
   }
   if (reaction.action != nullptr)
-    gen_dml(*reaction.action, [](const Values&) {});
+    gen_rows_of_dml(*reaction.action, [](const Values&) {});
   else
     gen_check(reaction.check, old_value);
   b_.jump(next);

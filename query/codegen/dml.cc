@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include "base/check.h"
+#include "bind/relation_walk.h"
 #include "codegen/generator.h"
+#include "codegen/shared_triggers.h"
 #include "runtime/storable.h"
 
 namespace scyper::query {
@@ -13,52 +16,29 @@ using ir::Type;
 
 namespace {
 
-bool reads_table(const BoundQuery& query, const storage::Table* table);
-
-bool reads_table(const BoundExpr& expr, const storage::Table* table) {
+// Would rows that change meanwhile show? Routines may read anything; VOLATILE ones see each change (sees_changes).
+template <class Tree>
+bool reads_table(const Tree& tree, const storage::Table* table, bool sees_changes = false) {
   bool reads = false;
-  visit(expr, [&](const BoundExpr& e) {
-    if (e.kind == BoundKind::kUserCall) reads = true;  // it may read or write anything
-    if (e.query != nullptr && reads_table(*e.query, table)) reads = true;
-  });
+  RelationWalk walk;
+  walk.on_expr = [&](BoundExpr& e) {
+    reads |= e.kind == BoundKind::kUserCall && !(sees_changes && e.routine != nullptr && e.routine->is_volatile);
+  };
+  walk.on_relation = [&](Relation& relation) { reads |= relation.table.get() == table; };
+  walk.walk(const_cast<Tree*>(&tree));  // which changes nothing
   return reads;
-}
-
-// A recursive query names itself: what is asked for already is not asked again.
-bool reads_table(const CommonQuery& common, const storage::Table* table) {
-  thread_local std::set<const CommonQuery*> asked;
-  if (!asked.insert(&common).second) return false;
-  struct Asking {
-    ~Asking() { asked.erase(common); }
-    const CommonQuery* common;
-  } const asking{&common};
-  return (common.query != nullptr && reads_table(*common.query, table)) ||
-         (common.recursive != nullptr && reads_table(*common.recursive, table));
-}
-
-bool reads_table(const BoundQuery& query, const storage::Table* table) {
-  for (const auto& entry : query.from) {
-    if (entry.relation->table.get() == table) return true;
-    if (entry.relation->query != nullptr && reads_table(*entry.relation->query, table)) return true;
-    const CommonQuery* common = entry.relation->common.get();
-    if (common != nullptr && reads_table(*common, table)) return true;
-    for (const auto& on : entry.on)
-      if (reads_table(*on, table)) return true;
-  }
-  for (const auto& conjunct : query.where)
-    if (reads_table(*conjunct, table)) return true;
-  for (const auto& output : query.outputs)
-    if (reads_table(*output.expr, table)) return true;
-  for (const BoundQuery* side : {query.left.get(), query.right.get()})
-    if (side != nullptr && reads_table(*side, table)) return true;
-  return false;
 }
 }  // namespace
 
 void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {
   b_.assign(row_count_, constant(Type::kI64, 0));
   auto rows = [&] {
-    begin_dml(dml);
+    const BoundDml& first = dml.with == nullptr ? dml : first_change(*dml.with, &dml, dml);
+    begin_dml(dml, &first == &dml);
+    if (&first != &dml) {
+      after_rows_[&dml].old_rows = after_rows_[&first].old_rows;
+      after_rows_[&dml].new_rows = after_rows_[&first].new_rows;
+    }
     gen_rows_of_dml(dml, returning);
   };
   if (dml.with != nullptr) return gen_with(*dml.with, &dml, rows);
@@ -77,7 +57,20 @@ void Generator::gen_rows_of_dml(const BoundDml& dml, const Consumer& returning) 
     gen_change(dml, returning);
 }
 
-// What comes before a statement's rows: triggers, and room for what follows them.
+namespace {
+// A statement and the actions of foreign keys that follow from it, those of one level behind those of the level before:
+// the order in which PostgreSQL's queue of AFTER triggers runs them.
+std::vector<const BoundDml*> with_actions(const BoundDml& dml) {
+  std::vector<const BoundDml*> all = {&dml};
+  for (size_t i = 0; i < all.size(); i++)
+    for (const RowReaction& reaction : all[i]->reactions)
+      if (reaction.action != nullptr) all.push_back(reaction.action.get());
+  return all;
+}
+}  // namespace
+
+// What comes before a statement's rows: triggers, and room for what follows them. An action's triggers per statement
+// wait for its first row that is referred to (end_dml).
 void Generator::begin_dml(const BoundDml& dml, bool statement_triggers) {
   if (dml.merge != nullptr) return begin_merge(*dml.merge);
   if (const BoundTriggers* triggers = dml.triggers.get()) {
@@ -85,17 +78,66 @@ void Generator::begin_dml(const BoundDml& dml, bool statement_triggers) {
     if (triggers->sees_rows_after()) open_after_rows(dml);
   }
   begin_events(dml);
+  for (const RowReaction& reaction : dml.reactions)
+    if (reaction.action != nullptr) begin_dml(*reaction.action, false);
+  const std::vector<const BoundDml*> all = with_actions(dml);
+  for (size_t i = 1; i < all.size(); i++) {
+    const auto first = std::find_if(all.begin(), all.end(), [&](auto* d) { return shares_triggers(*d, *all[i]); });
+    if (all[i]->triggers == nullptr || *first == all[i]) continue;
+    AfterRows& rows = after_rows_[all[i]];
+    rows.old_rows = after_rows_[*first].old_rows;
+    rows.new_rows = after_rows_[*first].new_rows;
+  }
   if (dml.conflict != nullptr && dml.conflict->update != nullptr) begin_dml(*dml.conflict->update);
 }
 
-// What follows them: foreign keys, triggers.
+// What follows them: foreign keys, triggers; then the same for the rows that foreign keys' actions have changed. All
+// changes of a table by one kind of action fire its triggers per statement once, with all their rows.
 void Generator::end_dml(const BoundDml& dml, bool statement_triggers) {
   if (dml.merge != nullptr) return end_merge(*dml.merge);
   if (dml.conflict != nullptr && dml.conflict->update != nullptr) end_dml(*dml.conflict->update);
-  end_events(dml);
-  if (const BoundTriggers* triggers = dml.triggers.get()) {
-    if (!triggers->after_row.empty()) gen_after_rows(dml);
-    if (statement_triggers) gen_statement_triggers(triggers->after_statement, after_rows_[&dml]);
+  const std::vector<const BoundDml*> all = with_actions(dml);
+  std::map<const BoundDml*, Reg> fired;  // by the first change that shares the triggers: I8 variables
+  auto first_of = [&](const BoundDml& change) {
+    return *std::find_if(all.begin(), all.end(), [&](auto* d) { return d == &change || shares_triggers(*d, change); });
+  };
+  for (const BoundDml* change : all) {
+    if (change->triggers == nullptr || first_of(*change) != change) continue;
+    Reg flag = fired[change] = b_.new_variable(Type::kI8);
+    b_.assign(flag, constant(Type::kI8, change == &dml ? 1 : 0));
+  }
+  auto once = [&](Reg condition, const std::function<void()>& body) {
+    Block mine = b_.new_block(), next = b_.new_block();
+    b_.branch(condition, mine, next);
+    b_.set_block(mine);
+    body();
+    b_.jump(next);
+    b_.set_block(next);
+  };
+  auto begin_action = [&](const BoundDml& action, Reg events) {
+    Reg flag = fired.at(first_of(action));
+    Reg some = b_.compare(Op::kNe, b_.load(Type::kI64, events, offsetof(RowBuffer, count)), constant(Type::kI64, 0));
+    Reg is_first = b_.compare(Op::kEq, flag, constant(Type::kI8, 0));
+    once(b_.binary(Op::kAnd, some, is_first), [&] {
+      b_.assign(flag, constant(Type::kI8, 1));
+      gen_statement_triggers(action.triggers->before_statement, {});
+    });
+  };
+  for (size_t i = 0; i < all.size(); i++) {
+    const BoundDml& change = *all[i];
+    const auto events = std::find_if(events_.begin(), events_.end(), [&](const auto& e) { return e.dml == &change; });
+    for (const RowReaction& reaction : change.reactions)
+      if (reaction.action != nullptr && reaction.action->triggers != nullptr)
+        begin_action(*reaction.action, events->rows);
+    end_events(change);
+    if (change.triggers == nullptr) continue;
+    if (!change.triggers->after_row.empty()) gen_after_rows(change);
+    const BoundDml* first = first_of(change);
+    const bool is_last = std::none_of(all.begin() + static_cast<ptrdiff_t>(i) + 1, all.end(),
+                                      [&](auto* later) { return first_of(*later) == first; });
+    auto fire = [&] { gen_statement_triggers(change.triggers->after_statement, after_rows_[&change]); };
+    if (!is_last || change.triggers->after_statement.empty() || (first == &dml && !statement_triggers)) continue;
+    first == &dml ? fire() : once(fired.at(first), fire);
   }
 }
 
@@ -187,7 +229,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     if (!b_.terminated()) b_.jump(skip);
     b_.set_block(skip);
   };
-  if (!reads_table(*dml.source, dml.table.get()) && (dml.triggers == nullptr || dml.source->from.empty())) {
+  if (!reads_table(*dml.source, dml.table.get(), true) && (dml.triggers == nullptr || dml.source->from.empty())) {
     gen_query(*dml.source, insert_row);
   } else {
     gen_buffered(*dml.source, insert_row);

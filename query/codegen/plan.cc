@@ -3,6 +3,7 @@
 #include "base/internal_error.h"
 #include "base/invariant.h"
 #include "bind/shape.h"
+#include "bind/statement_reads.h"
 #include "codegen/generator.h"
 #include "plan/expressions.h"
 #include "plan/planner.h"
@@ -58,7 +59,7 @@ bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& kno
   for (const auto& entry : query.from) inner.insert(entry.relation->id);
   bool simple = true;
   std::function<void(const BoundExpr&)> look = [&](const BoundExpr& e) {
-    if (e.query != nullptr) simple &= is_simple(*e.query, inner);
+    if (e.query != nullptr) simple &= is_simple(*e.query, inner) && (query.from.empty() || !computes_once(*e.query));
     for (const auto& arg : e.args) look(*arg);
   };
   for (const auto& entry : query.from) {
@@ -265,12 +266,28 @@ void Generator::gen_get(const PlanNode& node, const Body& body) {
   scan();
 }
 
+namespace {
+// Would somebody notice that it does not run, though nobody reads its value?
+bool has_side_effects(const BoundExpr& expr) {
+  bool found = false;
+  visit(expr, [&](const BoundExpr& e) {
+    found |= e.kind == BoundKind::kUserCall && e.routine != nullptr && e.routine->is_volatile;
+    found |= e.builtin != nullptr && e.builtin->writes;
+  });
+  return found;
+}
+}  // namespace
+
 void Generator::gen_map(const PlanNode& node, const Body& body) {
+  std::vector<bool> runs;
+  for (const auto& e : node.exprs) runs.push_back(has_side_effects(*e));
+  for (const auto& column : node.needed)
+    if (column.id.relation == node.relation) runs[column.id.index] = true;
   gen_node(*node.inputs[0], [&] {
     RowSource source;
     source.values.resize(node.exprs.size());
-    for (const auto& column : node.needed)
-      if (column.id.relation == node.relation) source.values[column.id.index] = gen(*node.exprs[column.id.index]);
+    for (size_t i = 0; i < runs.size(); i++)
+      if (runs[i]) source.values[i] = gen(*node.exprs[i]);
     if (source.values.empty()) source.values.resize(1);
     sources_[node.relation] = std::move(source);
     body();

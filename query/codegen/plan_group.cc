@@ -96,7 +96,9 @@ void Generator::gen_group_table(const PlanNode& node, double rows, bool can_spil
 void Generator::gen_grouped(const PlanNode& node, const GroupTable& table, const std::function<Values()>& gen_keys,
                             const std::function<void(Reg)>& body) {
   const PlanNode& input = *node.inputs[0];
-  bool computes = std::any_of(node.exprs.begin(), node.exprs.end(), [](const BoundPtr& e) { return has_subquery(*e); });
+  // staged rows compute their keys twice
+  bool computes = std::any_of(node.exprs.begin(), node.exprs.end(),
+                              [](const BoundPtr& e) { return has_subquery(*e) || is_volatile(*e); });
   if (computes || !is_worth_staging(input, node.rows, table.bytes)) return gen_node(input, [&] { body(ir::kNoReg); });
   gen_staged(input, table.store, [&](Block) { return hash_of(gen_keys(), table.apart); }, body);
 }
@@ -173,7 +175,7 @@ void Generator::search_group(const GroupTable& table, const Values& keys, Reg ha
   b_.set_block(done);
 }
 
-// DISTINCT: a row passes when it is new.
+// DISTINCT: a row passes when it is new. Only the hashed keys are compared: the array of groups goes by the one of them.
 void Generator::gen_distinct(const PlanNode& node, const Body& body) {
   TupleLayout layout(kHeaderBytes);
   GroupTable table;
@@ -186,33 +188,31 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
   table.bytes = layout.bytes();
   gen_group_table(node, node.inputs[0]->rows, true, &table);
   bool streams = !shared_run_ && !table.spills;  // a row leaves as soon as it is known to be new
-  auto gen_keys = [&] {
-    Values keys;
+  auto gen_values = [&](bool hashed_only) {
+    Values values;
     for (size_t i = 0; i < node.exprs.size(); i++)
-      if (node.hashed[i]) keys.push_back(cast_stored(gen(*node.exprs[i]), node.exprs[i]->type));
-    return keys;
+      if (node.hashed[i] || !hashed_only) values.push_back(cast_stored(gen(*node.exprs[i]), node.exprs[i]->type));
+    return values;
   };
-  auto emit = [&](const Values& row) {
+  auto emit = [&](const Values& values) {
     RowSource source;
-    source.values = row;
+    source.values = values;
     if (source.values.empty()) source.values.resize(1);
     sources_[node.relation] = std::move(source);
     body();
   };
-  gen_grouped(node, table, gen_keys, [&](Reg hash) {
-    Values keys = gen_keys();
+  gen_grouped(node, table, [&] { return gen_values(true); }, [&](Reg hash) {
+    const Values values = gen_values(false);
+    Values keys;
+    for (size_t i = 0; i < values.size(); i++)
+      if (node.hashed[i]) keys.push_back(values[i]);
     Reg is_new = b_.new_variable(Type::kI8);
     Reg group = find_group(table, keys, hash, is_new);
     Block fresh = b_.new_block(), next = b_.new_block();
     b_.branch(is_new, fresh, next);
     b_.set_block(fresh);
-    Values row;
-    size_t k = 0;
-    for (size_t i = 0; i < node.exprs.size(); i++) {
-      row.push_back(node.hashed[i] ? keys[k++] : cast_stored(gen(*node.exprs[i]), node.exprs[i]->type));
-      store_field(group, table.fields[i], row.back());
-    }
-    if (streams) emit(row);
+    for (size_t i = 0; i < values.size(); i++) store_field(group, table.fields[i], values[i]);
+    if (streams) emit(values);
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);
   });

@@ -3,6 +3,7 @@
 #include "base/invariant.h"
 #include "bind/make.h"
 #include "codegen/generator.h"
+#include "codegen/shared_triggers.h"
 
 // Statements of several parts: WITH whose queries change something. Each part runs once and keeps its rows; triggers
 // AFTER and foreign keys wait until all parts have run.
@@ -89,18 +90,30 @@ void Generator::gen_with(const BoundWith& with, const BoundDml* main_dml, const 
   for (const auto& table : with.noted) changed_rows_[table.get()] = open_row_table();
   for (const auto* list : {&with.copies, &with.before, &with.after})
     for (const auto& part : *list) open_part(*part);
+  auto run = [&](const CommonQuery& part) {
+    const BoundDml* change = part.dml.get();
+    const BoundDml* first = change == nullptr ? nullptr : &first_change(with, main_dml, *change);
+    if (first == change) return gen_part(part);
+    begin_dml(*change, false);
+    after_rows_[change].old_rows = after_rows_[first].old_rows;
+    after_rows_[change].new_rows = after_rows_[first].new_rows;
+    gen_rows_of_dml(*change, [&](const Values& values) {
+      check(b_.call(k_rt_rows_append, {context(), part_rows_.at(&part), store_row(values)}));
+    });
+  };
+  auto end = [&](const BoundDml& change) { end_dml(change, &last_change(with, main_dml, change) == &change); };
   for (const auto& part : with.copies) gen_part(*part);
-  for (const auto& part : with.before) gen_part(*part);
+  for (const auto& part : with.before) run(*part);
   b_.assign(row_count_, constant(Type::kI64, 0));
   main();
   Reg count = b_.new_variable(Type::kI64);
   b_.assign(count, row_count_);
-  for (const auto& part : with.after) gen_part(*part);
+  for (const auto& part : with.after) run(*part);
   for (const auto& part : with.before)
-    if (part->dml != nullptr) end_dml(*part->dml);
-  if (main_dml != nullptr) end_dml(*main_dml);
+    if (part->dml != nullptr) end(*part->dml);
+  if (main_dml != nullptr) end(*main_dml);
   for (const auto& part : with.after)
-    if (part->dml != nullptr) end_dml(*part->dml);
+    if (part->dml != nullptr) end(*part->dml);
   b_.assign(row_count_, count);
   changed_rows_ = saved;
 }

@@ -230,7 +230,9 @@ PlanPtr PlanBuilder::build_from(const BoundQuery& query) {
   for (const auto& entry : query.from) {
     if (entry.join == JoinType::kInner && later.empty()) {
       PlanPtr input = build_relation(*entry.relation);
-      if (is_lateral(*input)) {
+      const bool is_select_list = tree != nullptr && entry.relation->kind == RelationKind::kUnnest &&
+                                  entry.relation->alias == "*SELECT*";  // its rows come together for each row
+      if (is_select_list || is_lateral(*input)) {
         add_lateral(&tree, std::move(input), *entry.relation, JoinKind::kInner, {});
       } else {
         add_inner(&tree, std::move(input));

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "bind/make.h"
+#include "bind/statement_reads.h"
 #include "plan/builder.h"
 #include "plan/expressions.h"
 
@@ -38,7 +39,8 @@ void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, bool is_lazy) 
   if (!has_subquery(e)) return;
   bool branches = e.kind == BoundKind::kCase || e.kind == BoundKind::kCoalesce;
   for (size_t i = 0; i < e.args.size(); i++) place_subqueries(&e.args[i], tree, is_lazy || (branches && i > 0));
-  if (e.query == nullptr || is_lazy) return;  // branches that are not taken may not fail
+  // branches that are not taken may not fail; what runs once for all rows runs in front of them
+  if (e.query == nullptr || (is_lazy && !computes_once(*e.query))) return;
   if (e.kind == BoundKind::kScalarSubquery) {
     Built built = build(*e.query);
     Unnesting unnesting(tree, next_relation_, &shared_);
@@ -79,6 +81,8 @@ bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKi
   Built built = build(*subquery.query);
   bool exists = subquery.kind == BoundKind::kExists;
   strip(&built.root, !exists);
+  const bool draws = std::any_of(built.outputs.begin(), built.outputs.end(), [](const auto& e) { return is_volatile(*e); });
+  if (!exists && draws) name_outputs(&built);  // once for each of its rows, not for each pair
   if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return false;
   std::vector<BoundPtr> conjuncts, doubtful;
   for (const auto& arg : subquery.args) {
@@ -146,12 +150,12 @@ BoundPtr PlanBuilder::attach_scalar(PlanPtr* tree, Built built) {
   Unnesting unnesting(tree, next_relation_, &shared_);
   BoundPtr& output = built.outputs[0];
   bool correlated = unnesting.is_correlated(*built.root) || unnesting.is_correlated(*output);
-  if (!correlated && built.one_row) {
+  if (!correlated && built.one_row && !is_volatile(*output)) {
     if (built.root->kind == PlanKind::kOneRow) return std::move(output);
     add_inner(tree, std::move(built.root));
     return std::move(output);
   }
-  if (built.one_row && built.root->kind == PlanKind::kGroup && !unnesting.is_correlated(*output))
+  if (correlated && built.one_row && built.root->kind == PlanKind::kGroup && !unnesting.is_correlated(*output))
     return attach_static(tree, std::move(built));
   // the value as a column, so that it is NULL where there is no row
   PlanPtr map = make_node(PlanKind::kMap);

@@ -356,7 +356,35 @@ void PhysicalPlanner::visit_join(PlanNode* node) {
   }
 }
 
-// Functional dependencies: keys that others decide need no comparison. They move behind hashed_keys.
+namespace {
+// Are equal values of the type the same value? 1.0 = 1.00 as numerics, and functions of them differ.
+bool equal_is_same(const SqlType& type) {
+  const TypeId id = type.id == TypeId::kArray ? type.element : type.id;
+  switch (id) {
+    case TypeId::kBool:
+    case TypeId::kInt2:
+    case TypeId::kInt4:
+    case TypeId::kInt8:
+    case TypeId::kDate:
+    case TypeId::kTimestamp:
+    case TypeId::kTimestamptz:
+    case TypeId::kTime:
+    case TypeId::kChar:
+    case TypeId::kVarchar:
+    case TypeId::kText:
+    case TypeId::kUuid:
+    case TypeId::kBytea:
+    case TypeId::kEnum:
+      return true;
+    case TypeId::kNumeric:
+      return type.id != TypeId::kArray && type.precision != 0;  // all of one scale
+    default:
+      return false;
+  }
+}
+}  // namespace
+
+// Functional dependencies: keys that others decide need no comparison (PlanNode::hashed).
 void PhysicalPlanner::visit_group(PlanNode* node) {
   const auto [gets, joins] = inner_tables(*node->inputs[0]);
   const Equalities equal(joins);
@@ -390,9 +418,11 @@ void PhysicalPlanner::visit_group(PlanNode* node) {
     auto [known, whole] = closure(without);
     std::set<uint32_t> used = relations_of(*node->exprs[i]);
     bool decided = !is_volatile(*node->exprs[i]) && !has_subquery(*node->exprs[i]);
+    const bool is_column = node->exprs[i]->kind == BoundKind::kColumn;
     ::scyper::query::visit(*node->exprs[i], [&](const BoundExpr& e) {
-      if (e.kind == BoundKind::kColumn)
-        decided &= known.count({e.relation, e.index}) != 0 || whole.count(e.relation) != 0;
+      if (e.kind != BoundKind::kColumn) return;
+      const bool is_known = known.count({e.relation, e.index}) != 0 && (is_column || equal_is_same(e.type));
+      decided &= is_known || whole.count(e.relation) != 0;
     });
     if (decided) keys = without;
   }

@@ -1,0 +1,188 @@
+#include "bind/statement_reads.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "bind/make.h"
+#include "bind/relation_walk.h"
+
+namespace scyper::query {
+
+namespace {
+
+// Calls of routines count whatever they promise: they may have effects.
+bool is_volatile_call(const BoundExpr& e) {
+  return e.kind == BoundKind::kUserCall || (e.builtin != nullptr && e.builtin->is_volatile);
+}
+
+template <class Tree>
+bool has_volatile_call(Tree* tree) {
+  bool found = false;
+  RelationWalk walk;
+  walk.on_expr = [&](BoundExpr& e) { found |= is_volatile_call(e); };
+  walk.walk(tree);
+  return found;
+}
+
+// Where an expression of a change runs.
+enum class Beside : uint8_t {
+  kRows,     // while rows are found
+  kChanges,  // when some rows have changed already
+};
+
+class ReadKeeper {
+ public:
+  ReadKeeper(BoundProgram* program, const BoundDml& dml, BoundWith* with)
+      : program_(program), table_(dml.table), with_(with) {}
+
+  void keep(BoundDml* dml) {
+    keep_common(dml);
+    // INSERT: the plan of its query knows what runs once
+    if (dml->source != nullptr && dml->kind != DmlKind::kInsert) {
+      for (auto& entry : dml->source->from)
+        for (auto& on : entry.on) keep(on.get(), Beside::kRows);
+      for (auto& e : dml->source->where) keep(e.get(), Beside::kRows);
+    }
+    keep_assigned(dml, Beside::kRows);
+    for (auto& output : dml->returning) keep(output.expr.get(), Beside::kChanges);
+    if (dml->conflict != nullptr && dml->conflict->update != nullptr) {
+      keep_assigned(dml->conflict->update.get(), Beside::kChanges);
+      for (auto& e : dml->conflict->update->source->where) keep(e.get(), Beside::kChanges);
+      for (auto& output : dml->conflict->update->returning) keep(output.expr.get(), Beside::kChanges);
+    }
+    if (dml->merge == nullptr) return;
+    for (auto& when : dml->merge->whens) {
+      for (auto& e : when.condition) keep(e.get(), Beside::kRows);
+      for (auto& value : when.values) keep(value.get(), Beside::kRows);
+      if (when.action != nullptr) keep_assigned(when.action.get(), Beside::kRows);
+    }
+  }
+
+ private:
+  void keep_assigned(BoundDml* dml, Beside beside) {
+    for (auto& assignment : dml->assignments)
+      if (assignment.value != nullptr) keep(assignment.value.get(), beside);
+  }
+
+  void keep(BoundExpr* e, Beside beside) {
+    for (auto& arg : e->args) keep(arg.get(), beside);
+    if (e->query == nullptr || reads_part(e->query.get())) return;
+    const bool is_changed = beside == Beside::kChanges && reads_table(e->query.get());
+    if (!e->query->correlated && (is_changed || has_volatile_call(e->query.get()))) {
+      e->query = rows_of(make_part(std::move(e->query)));
+    } else if (is_changed) {
+      read_copies(e->query.get());
+    }
+  }
+
+  // Queries of WITH that would run for each of their readers, and differ.
+  void keep_common(BoundDml* dml) {
+    std::vector<Relation*> readers;
+    RelationWalk walk;
+    walk.on_relation = [&](Relation& relation) {
+      const CommonQuery* common = relation.common.get();
+      if (relation.kind == RelationKind::kCommon && !relation.computes_common && common->references > 1)
+        readers.push_back(&relation);
+    };
+    walk.walk(dml);
+    // those that others read are found behind their readers
+    for (auto reader = readers.rbegin(); reader != readers.rend(); ++reader) {
+      CommonQuery* common = (*reader)->common.get();
+      if (!common->is_part && (common->dml != nullptr || !has_volatile_call(common))) continue;
+      if (!common->is_part) with_->copies.push_back((*reader)->common);
+      common->is_part = true;
+      (*reader)->kind = RelationKind::kFunction;
+    }
+  }
+
+  static bool reads_part(BoundQuery* query) {
+    bool found = false;
+    RelationWalk walk;
+    walk.on_relation = [&](Relation& r) { found |= r.common != nullptr && r.common->is_part; };
+    walk.walk(query);
+    return found;
+  }
+
+  bool reads_table(BoundQuery* query) const {
+    bool found = false;
+    RelationWalk walk;
+    walk.on_relation = [&](Relation& r) { found |= table_ != nullptr && r.table == table_; };
+    walk.walk(query);
+    return found;
+  }
+
+  void read_copies(BoundQuery* query) {
+    RelationWalk walk;
+    walk.on_relation = [&](Relation& relation) {
+      if (relation.kind != RelationKind::kTable || relation.table != table_) return;
+      if (copy_ == nullptr) copy_ = copy_of(relation);
+      relation.kind = RelationKind::kFunction;
+      relation.common = copy_;
+    };
+    walk.walk(query);
+  }
+
+  // The rows of the table, all columns.
+  std::shared_ptr<CommonQuery> copy_of(const Relation& reader) {
+    auto relation = std::make_unique<Relation>();
+    relation->id = program_->relation_count++;
+    relation->kind = RelationKind::kTable;
+    relation->table = reader.table;
+    relation->columns = reader.columns;
+    return make_part(select_all(std::move(relation)));
+  }
+
+  static std::unique_ptr<BoundQuery> select_all(std::unique_ptr<Relation> relation) {
+    auto query = std::make_unique<BoundQuery>();
+    for (uint32_t c = 0; c < relation->columns.size(); c++) {
+      const RelationColumn& column = relation->columns[c];
+      query->outputs.push_back(
+          {column.name, make_column(relation->id, c, column.type, column.nullable, -1), false});
+    }
+    FromEntry entry;
+    entry.relation = std::move(relation);
+    query->from.push_back(std::move(entry));
+    return query;
+  }
+
+  std::shared_ptr<CommonQuery> make_part(std::unique_ptr<BoundQuery> query) {
+    auto part = std::make_shared<CommonQuery>();
+    part->is_part = true;
+    for (const auto& output : query->outputs)
+      if (!output.hidden) part->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+    part->query = std::move(query);
+    with_->copies.push_back(part);
+    return part;
+  }
+
+  std::unique_ptr<BoundQuery> rows_of(const std::shared_ptr<CommonQuery>& part) {
+    auto relation = std::make_unique<Relation>();
+    relation->id = program_->relation_count++;
+    relation->kind = RelationKind::kFunction;
+    relation->common = part;
+    relation->columns = part->columns;
+    return select_all(std::move(relation));
+  }
+
+  BoundProgram* const program_;
+  const std::shared_ptr<storage::Table> table_;  // null: a view
+  BoundWith* const with_;
+  std::shared_ptr<CommonQuery> copy_;
+};
+
+}  // namespace
+
+bool computes_once(const BoundQuery& query) {
+  return !query.correlated && has_volatile_call(const_cast<BoundQuery*>(&query));
+}
+
+void keep_reads(BoundProgram* program, BoundDml* dml, BoundWith* with) { ReadKeeper(program, *dml, with).keep(dml); }
+
+std::shared_ptr<const BoundWith> keep_reads(BoundProgram* program, BoundDml* dml) {
+  auto with = std::make_shared<BoundWith>();
+  keep_reads(program, dml, with.get());
+  return with->copies.empty() ? nullptr : with;
+}
+
+}  // namespace scyper::query

@@ -32,7 +32,7 @@ constexpr size_t kLoggedTextBytes = 200;  // of a statement, in the log
 constexpr size_t kStackReserveBytes = size_t{1} << 20;
 constexpr size_t kStackBytesGuess = size_t{2} << 20;  // where the system does not say
 
-std::atomic<uint64_t> counts[kPhaseCount];
+std::atomic<uint64_t> counters_of_phases[kPhaseCount];
 std::atomic<std::string (*)(const InternalError&)> fingerprint_of{nullptr};
 
 // Where the repository's folders begin in the path of a source.
@@ -89,7 +89,7 @@ bool is_stack_low() noexcept {
 }
 
 Status internal_error(const InternalError& error) {
-  counts[static_cast<size_t>(error.phase)].fetch_add(1, std::memory_order_relaxed);
+  counters_of_phases[static_cast<size_t>(error.phase)].fetch_add(1, std::memory_order_relaxed);
   const auto fingerprint = fingerprint_of.load(std::memory_order_relaxed);
   const std::string name = fingerprint == nullptr ? "-" : fingerprint(error);
   std::fprintf(stderr, "scyper: internal error while %s: statement %s: %s: %s\n",
@@ -106,7 +106,7 @@ void set_fingerprint(std::string (*fingerprint)(const InternalError& error)) {
 
 std::array<uint64_t, kPhaseCount> internal_error_counts() {
   std::array<uint64_t, kPhaseCount> all{};
-  for (size_t i = 0; i < kPhaseCount; ++i) all[i] = counts[i].load(std::memory_order_relaxed);
+  for (size_t i = 0; i < kPhaseCount; ++i) all[i] = counters_of_phases[i].load(std::memory_order_relaxed);
   return all;
 }
 

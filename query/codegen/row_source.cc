@@ -88,18 +88,22 @@ Value Generator::load_column(const RowSource& source, uint32_t column) {
     INVARIANT(field != source.fields.end());
     return load_field(source.tuple, field->second);
   }
-  if (!source.absent && !source.values.empty()) return source.values[column];
+  if (!source.absent && !source.values.empty()) {
+    INVARIANT(column < source.values.size());
+    return source.values[column];
+  }
+  INVARIANT(source.relation != nullptr);
+  if (!source.absent && source.row == ir::kNoReg) return load_cell(source, column);
+  INVARIANT(column < source.relation->columns.size());
   const RelationColumn& info = source.relation->columns[column];
   if (source.absent) return null_value(info.type);
-  if (source.row != ir::kNoReg) {
-    int slot = source.slots[column];
-    INVARIANT(slot >= 0);
-    return load_datum(source.row, slot * static_cast<int64_t>(sizeof(Datum)), info.type, info.nullable, true);
-  }
-  return load_cell(source, column);
+  INVARIANT(column < source.slots.size() && source.slots[column] >= 0);
+  const int slot = source.slots[column];
+  return load_datum(source.row, slot * static_cast<int64_t>(sizeof(Datum)), info.type, info.nullable, true);
 }
 
 Value Generator::load_cell(const RowSource& source, uint32_t column) {
+  INVARIANT(source.relation->table != nullptr && column < source.relation->table->layout().columns.size());
   const storage::ColumnAccess& access = source.relation->table->layout().columns[column];
   Value value;
   value.type = source.relation->table->schema().columns[column].type;

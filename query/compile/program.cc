@@ -1,11 +1,9 @@
 #include "query/program.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <cstdint>
 
-#include "base/check.h"
+#include "base/invariant.h"
 #include "compile/program_parts.h"
 #include "query/definitions.h"
 #include "query/transaction_number.h"
@@ -15,28 +13,6 @@
 #include "types/big_number.h"
 
 namespace scyper::query {
-
-namespace {
-// Of a stack, what calls of routines leave to the functions that they call.
-constexpr size_t kStackReserveBytes = size_t{1} << 20;
-constexpr size_t kStackBytesGuess = size_t{2} << 20;  // where the system does not say
-
-// How far down routines that call each other may take the thread's stack.
-uintptr_t stack_limit() noexcept {
-  thread_local const uintptr_t limit = [] {
-    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-    pthread_attr_t attributes;
-    void* lowest = nullptr;
-    size_t bytes = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return here - kStackBytesGuess / 2;
-    const bool is_known = pthread_attr_getstack(&attributes, &lowest, &bytes) == 0 && lowest != nullptr;
-    pthread_attr_destroy(&attributes);
-    if (!is_known) return here - kStackBytesGuess / 2;
-    return reinterpret_cast<uintptr_t>(lowest) + std::min(kStackReserveBytes, bytes / 4);
-  }();
-  return limit;
-}
-}  // namespace
 
 Program::Program(std::unique_ptr<ProgramParts> parts) : parts_(std::move(parts)) {}
 Program::~Program() = default;
@@ -87,7 +63,7 @@ Outcome Program::run_shared(ExecContext* context, const Datum* arguments, uint32
 }
 
 int32_t Program::run_nested(ExecContext* context, const Datum* arguments, Datum* results) const noexcept {
-  if (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < stack_limit()) [[unlikely]]
+  if (is_stack_low()) [[unlikely]]
     return context->fail("54001", "stack depth limit exceeded");
   const Program* caller = context->program;
   storage::TablePartition*** tables = context->tables;

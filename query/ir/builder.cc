@@ -24,6 +24,12 @@ int64_t canonical(Type type, int64_t value) {
   }
 }
 
+// Of a register that exists: code that takes a value from where none is gives kNoReg.
+Type checked_type(const Function& function, Reg reg) {
+  INVARIANT(reg < function.registers.size());
+  return function.registers[reg];
+}
+
 int64_t as_signed(Type type, int64_t value) { return type == Type::kI8 ? static_cast<int8_t>(value) : value; }
 
 bool compare_constants(Op op, int64_t a, int64_t b) {
@@ -98,9 +104,9 @@ Reg Builder::emit_value(Inst inst, Type result) {
 }
 
 void Builder::assign(Reg variable, Reg value) {
-  INVARIANT(function_.mutable_registers[variable]);
-  INVARIANT(type_of(variable) == type_of(value));
-  emit({.op = Op::kMove, .type = type_of(value), .dst = variable, .a = value});
+  INVARIANT(variable < function_.registers.size() && function_.mutable_registers[variable]);
+  INVARIANT(checked_type(function_, variable) == checked_type(function_, value));
+  emit({.op = Op::kMove, .type = checked_type(function_, value), .dst = variable, .a = value});
 }
 
 Reg Builder::constant(Type type, int64_t value) {
@@ -167,7 +173,7 @@ bool Builder::is_neutral(Op op, Reg b) const {
 std::optional<Reg> Builder::fold_binary(Op op, Reg a, Reg b) {
   // a variable's value may change later, so only temporaries are handed back
   if (is_neutral(op, b) && !function_.mutable_registers[a]) return a;
-  const Type type = type_of(a);
+  const Type type = checked_type(function_, a);
   if (!is_constant_[a] || !is_constant_[b]) return std::nullopt;
   const auto value = fold(op, as_signed(type, constants_[a]), as_signed(type, constants_[b]));
   if (!value) return std::nullopt;
@@ -180,22 +186,23 @@ std::optional<Reg> Builder::fold_binary(Op op, Reg a, Reg b) {
 
 Reg Builder::binary(Op op, Reg a, Reg b) {
   INVARIANT(op >= Op::kAdd && op <= Op::kFDiv);
-  INVARIANT(type_of(a) == type_of(b));
+  INVARIANT(checked_type(function_, a) == checked_type(function_, b));
   if (auto folded = fold_binary(op, a, b)) return *folded;
-  return emit_value({.op = op, .type = type_of(a), .a = a, .b = b}, type_of(a));
+  return emit_value({.op = op, .type = checked_type(function_, a), .a = a, .b = b}, checked_type(function_, a));
 }
 
 Reg Builder::binary_checked(Op op, Reg a, Reg b, Block on_overflow) {
   INVARIANT(op >= Op::kAddChecked && op <= Op::kMulChecked);
-  INVARIANT(type_of(a) == type_of(b));
+  INVARIANT(checked_type(function_, a) == checked_type(function_, b));
   if (auto folded = fold_binary(op, a, b)) return *folded;
-  return emit_value({.op = op, .type = type_of(a), .a = a, .b = b, .target = on_overflow}, type_of(a));
+  return emit_value({.op = op, .type = checked_type(function_, a), .a = a, .b = b, .target = on_overflow},
+                    checked_type(function_, a));
 }
 
 Reg Builder::compare(Op op, Reg a, Reg b) {
   INVARIANT(is_comparison(op));
-  const Type type = type_of(a);
-  INVARIANT(type == type_of(b));
+  const Type type = checked_type(function_, a);
+  INVARIANT(type == checked_type(function_, b));
   if (is_constant_[a] && is_constant_[b] && op < Op::kULt) {
     return constant(Type::kI8, compare_constants(op, as_signed(type, constants_[a]), as_signed(type, constants_[b])));
   }
@@ -203,18 +210,19 @@ Reg Builder::compare(Op op, Reg a, Reg b) {
 }
 
 Reg Builder::select(Reg condition, Reg a, Reg b) {
-  INVARIANT(type_of(condition) == Type::kI8);
-  INVARIANT(type_of(a) == type_of(b));
+  INVARIANT(checked_type(function_, condition) == Type::kI8);
+  INVARIANT(checked_type(function_, a) == checked_type(function_, b));
   if (is_constant_[condition]) {
     const Reg chosen = constants_[condition] != 0 ? a : b;
     if (!function_.mutable_registers[chosen]) return chosen;
   }
-  return emit_value({.op = Op::kSelect, .type = type_of(a), .a = condition, .b = a, .c = b}, type_of(a));
+  return emit_value({.op = Op::kSelect, .type = checked_type(function_, a), .a = condition, .b = a, .c = b},
+                    checked_type(function_, a));
 }
 
 Reg Builder::convert(Op op, Reg a, Type to) {
   INVARIANT(op >= Op::kSExt && op <= Op::kBitcast);
-  const Type from = type_of(a);
+  const Type from = checked_type(function_, a);
   if (from == to && !function_.mutable_registers[a]) return a;
   if (from == to) return emit_value({.op = Op::kMove, .type = to, .a = a}, to);
   if (is_constant_[a] && op <= Op::kTrunc) {
@@ -228,10 +236,12 @@ Reg Builder::convert(Op op, Reg a, Type to) {
   return emit_value({.op = op, .type = to, .from = from, .a = a}, to);
 }
 
-Reg Builder::bswap(Reg a) { return emit_value({.op = Op::kBswap, .type = type_of(a), .a = a}, type_of(a)); }
+Reg Builder::bswap(Reg a) {
+  return emit_value({.op = Op::kBswap, .type = checked_type(function_, a), .a = a}, checked_type(function_, a));
+}
 
 Reg Builder::load(Type type, Reg base, int64_t offset) {
-  INVARIANT(type_of(base) == Type::kPtr);
+  INVARIANT(checked_type(function_, base) == Type::kPtr);
   return emit_value({.op = Op::kLoad, .type = type, .a = base, .imm = offset}, type);
 }
 
@@ -242,29 +252,30 @@ Reg Builder::load_invariant(Type type, Reg base, int64_t offset) {
 }
 
 void Builder::store(Reg base, int64_t offset, Reg value) {
-  INVARIANT(type_of(base) == Type::kPtr);
-  emit({.op = Op::kStore, .type = type_of(value), .a = base, .b = value, .imm = offset});
+  INVARIANT(checked_type(function_, base) == Type::kPtr);
+  emit({.op = Op::kStore, .type = checked_type(function_, value), .a = base, .b = value, .imm = offset});
 }
 
 Reg Builder::index(Reg base, Reg index, int64_t scale) {
-  INVARIANT(type_of(base) == Type::kPtr && type_of(index) == Type::kI64);
+  INVARIANT(checked_type(function_, base) == Type::kPtr && checked_type(function_, index) == Type::kI64);
   if (is_value(index, 0) && !function_.mutable_registers[base]) return base;
   return emit_value({.op = Op::kIndex, .type = Type::kPtr, .a = base, .b = index, .imm = scale}, Type::kPtr);
 }
 
 Reg Builder::offset(Reg base, int64_t bytes) {
+  INVARIANT(checked_type(function_, base) == Type::kPtr);
   if (bytes == 0 && !function_.mutable_registers[base]) return base;
   return index(base, constant(Type::kI64, 1), bytes);
 }
 
 void Builder::prefetch(Reg base, int64_t offset) {
-  INVARIANT(type_of(base) == Type::kPtr);
+  INVARIANT(checked_type(function_, base) == Type::kPtr);
   emit({.op = Op::kPrefetch, .type = Type::kPtr, .a = base, .imm = offset});
 }
 
 Reg Builder::call(const External& function, std::span<const Reg> args) {
   uint32_t words = 0;
-  for (Reg arg : args) words += words_of(type_of(arg));
+  for (Reg arg : args) words += words_of(checked_type(function_, arg));
   INVARIANT(words == function.words);
   INVARIANT(words <= 12);
   auto& externals = function_.externals;
@@ -282,7 +293,7 @@ Reg Builder::call(const External& function, std::span<const Reg> args) {
 void Builder::jump(Block target) { emit({.op = Op::kJump, .target = target}); }
 
 void Builder::branch(Reg condition, Block if_true, Block if_false, int likely) {
-  INVARIANT(type_of(condition) == Type::kI8);
+  INVARIANT(checked_type(function_, condition) == Type::kI8);
   if (is_constant_[condition]) return jump(constants_[condition] != 0 ? if_true : if_false);
   if (if_true == if_false) return jump(if_true);
   emit({.op = Op::kBranch,
@@ -294,7 +305,7 @@ void Builder::branch(Reg condition, Block if_true, Block if_false, int likely) {
 }
 
 void Builder::ret(Reg status) {
-  INVARIANT(type_of(status) == Type::kI32);
+  INVARIANT(checked_type(function_, status) == Type::kI32);
   emit({.op = Op::kReturn, .type = Type::kI32, .a = status});
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
+#include "base/invariant.h"
 
 namespace scyper::query::ast {
 
@@ -157,12 +157,12 @@ struct StatementNode : Statement {
 // node_as<BinaryOp>(expr): the node as what its tag says it is; a wrong tag is a programmer error.
 template <class T, class Base>
 const T& node_as(const Base& node) {
-  CHECK(node.kind == T::kKind);
+  INVARIANT(node.kind == T::kKind);
   return static_cast<const T&>(node);
 }
 template <class T, class Base>
 T& node_as(Base& node) {
-  CHECK(node.kind == T::kKind);
+  INVARIANT(node.kind == T::kKind);
   return static_cast<T&>(node);
 }
 // The same, nullptr for another tag or for nullptr.

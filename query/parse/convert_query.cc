@@ -50,6 +50,9 @@ ast::SelectPtr Converter::select_body(const SelectStmt& node) {
   if (!limit_all) out->limit = expr(node.limitCount);
   out->offset = expr(node.limitOffset);
   out->with_ties = static_cast<int>(node.limitOption) == kLibraryWithTies;
+  if (limit_all && out->with_ties) {
+    fail("2201W", "row count cannot be null in FETCH FIRST ... WITH TIES clause", -1);
+  }
   for (const Node* clause : items(node.lockingClause)) out->locking.push_back(locking(to<::LockingClause>(clause)));
   if (failed_) return nullptr;
   return out;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.h"
 #include "parse/conditions.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"

@@ -94,6 +94,7 @@ void SqlWriter::optional(std::string_view before, const ast::ExprPtr& node) {
 }
 
 void SqlWriter::bracketed(const ast::ExprPtr& node) {
+  INVARIANT(node != nullptr);
   add("(");
   expr(*node);
   add(")");

@@ -196,9 +196,12 @@ TEST_F(PostgresTest, ModesOfTransactions) {
   EXPECT_EQ(value_of("COMMIT AND CHAIN", "transaction_read_only"), "on");
   EXPECT_EQ(value_of("RESET ALL", "transaction_read_only"), "on");
   EXPECT_EQ(value_of("COMMIT", "transaction_read_only"), "off");
-  EXPECT_EQ(value_of("SET transaction_read_only = on", "transaction_read_only"), "off");
-  // what the session's defaults say
-  EXPECT_EQ(value_of("SET default_transaction_read_only = on", "transaction_read_only"), "on");
+  // of the message's transaction, as in PostgreSQL
+  EXPECT_EQ(value_of("SET transaction_read_only = on", "transaction_read_only"), "on");
+  EXPECT_EQ(value_of("RESET application_name", "transaction_read_only"), "off");
+  // what the session's defaults say, from the next transaction on
+  EXPECT_EQ(value_of("SET default_transaction_read_only = on", "transaction_read_only"), "off");
+  EXPECT_EQ(value_of("RESET application_name", "transaction_read_only"), "on");
   socket->send(query("CALL slow()"));
   EXPECT_EQ(socket->types(), "EZ");
   EXPECT_EQ(socket->error.field('C'), "25006");

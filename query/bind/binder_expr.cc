@@ -286,7 +286,7 @@ StatusOr<BoundPtr> Binder::bind_case(const ast::Case& expr, const Scope* scope) 
 namespace {
 BoundPtr negate_if(bool negated, BoundPtr arg, int32_t location) {
   if (!negated) return arg;
-  BoundPtr result = make_expr(BoundKind::kNot, make_type(TypeId::kBool), false, location);
+  BoundPtr result = make_expr(BoundKind::kNot, make_type(TypeId::kBool), arg->nullable, location);
   result->args.push_back(std::move(arg));
   return result;
 }
@@ -584,10 +584,7 @@ StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* sco
     result->args.push_back(std::move(equal));
   }
   result->query = std::move(query);
-  if (!in.negated) return result;
-  BoundPtr negated = make_expr(BoundKind::kNot, boolean, true, expr.location);
-  negated->args.push_back(std::move(result));
-  return negated;
+  return negate_if(in.negated, std::move(result), expr.location);
 }
 
 StatusOr<BoundPtr> Binder::bind_constant(const ast::Expr& expr, const SqlType& type) {

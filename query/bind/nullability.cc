@@ -5,7 +5,7 @@
 namespace scyper::query {
 
 namespace {
-bool is_nullable(const BoundPtr& expr) { return expr->nullable; }
+bool may_be_null(const BoundPtr& expr) { return expr->nullable; }
 
 // May CASE give NULL? Its conditions do not matter.
 bool has_nullable_result(const BoundExpr& expr) {
@@ -19,7 +19,7 @@ void raise_nullable_here(BoundExpr* expr) {
   const auto& args = expr->args;
   switch (expr->kind) {
     case BoundKind::kBuiltin:
-      expr->nullable |= expr->builtin->strict && std::any_of(args.begin(), args.end(), is_nullable);
+      expr->nullable |= expr->builtin->strict && std::any_of(args.begin(), args.end(), may_be_null);
       return;
     case BoundKind::kAnd:
     case BoundKind::kOr:
@@ -28,14 +28,14 @@ void raise_nullable_here(BoundExpr* expr) {
     case BoundKind::kSubscript:
     case BoundKind::kAnyAll:
     case BoundKind::kInSubquery:
-      expr->nullable |= std::any_of(args.begin(), args.end(), is_nullable);
+      expr->nullable |= std::any_of(args.begin(), args.end(), may_be_null);
       return;
     case BoundKind::kCase:
       expr->nullable |= has_nullable_result(*expr);
       return;
     case BoundKind::kCoalesce:
     case BoundKind::kMinMax:
-      expr->nullable |= std::all_of(args.begin(), args.end(), is_nullable);
+      expr->nullable |= std::all_of(args.begin(), args.end(), may_be_null);
       return;
     default:
       return;

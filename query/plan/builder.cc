@@ -196,9 +196,15 @@ void PlanBuilder::add_lateral(PlanPtr* tree, PlanPtr input, const Relation& rela
     attach(tree, std::move(input), kind, std::move(on), &join);
     return;
   }
+  add_subquery(tree, relation.query != nullptr ? clone(relation) : as_query(relation), kind, std::move(on));
+}
+
+// A query that runs anew for each row of the tree.
+void PlanBuilder::add_subquery(PlanPtr* tree, std::unique_ptr<Relation> relation, JoinKind kind,
+                               std::vector<BoundPtr> on) {
   PlanPtr node = make_node(PlanKind::kSubquery);
-  node->relation = relation.id;
-  node->owned = relation.query != nullptr ? clone(relation) : as_query(relation);
+  node->relation = relation->id;
+  node->owned = std::move(relation);
   rewrite(node->owned->query.get(), [&](BoundPtr* e) {
     if ((*e)->kind != BoundKind::kGroup && (*e)->kind != BoundKind::kAggregate && (*e)->kind != BoundKind::kWindow)
       return false;

@@ -27,7 +27,6 @@ class PlanBuilder {
   std::vector<std::shared_ptr<SharedPlan>> take_shared(const PlanNode& root);
   // Copies of subqueries whose relations the plan names.
   std::vector<BoundPtr> take_kept() { return std::move(kept_); }
-  bool refuses() const { return refuses_; }  // what it has built is of no use
 
  private:
   Built build_plain(const BoundQuery& query);
@@ -48,6 +47,11 @@ class PlanBuilder {
   void finish(const BoundQuery& query, Built* built);
   void name_outputs(Built* built);
   std::unique_ptr<Relation> as_query(const Relation& relation);
+  std::unique_ptr<Relation> as_query(const BoundQuery& query, const JoinTree& item,
+                                     std::map<uint32_t, uint32_t>* offsets);
+  void add_dependent_join(const BoundQuery& query, const JoinTree& item, PlanPtr* tree, JoinKind kind,
+                          std::vector<BoundPtr> on);
+  void add_subquery(PlanPtr* tree, std::unique_ptr<Relation> relation, JoinKind kind, std::vector<BoundPtr> on);
   static Aggregate count_rows();
 
   // A copy with references to groups and aggregates replaced.
@@ -66,7 +70,6 @@ class PlanBuilder {
   uint32_t* next_relation_;
   std::vector<std::shared_ptr<SharedPlan>> shared_;
   std::vector<BoundPtr> kept_;
-  bool refuses_ = false;
   struct CommonPlan {
     std::shared_ptr<SharedPlan> shared;
     uint32_t relation = 0;

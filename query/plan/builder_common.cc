@@ -72,17 +72,106 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
   return node;
 }
 
+namespace {
+// The part of a tree of joins that begins at an entry of FROM, as a tree of its own.
+JoinTree moved_tree(const JoinTree& tree, uint32_t from) {
+  JoinTree moved;
+  moved.type = tree.type;
+  moved.first = tree.first - from;
+  if (tree.left == nullptr) return moved;
+  moved.left = std::make_shared<JoinTree>(moved_tree(*tree.left, from));
+  moved.right = std::make_shared<JoinTree>(moved_tree(*tree.right, from));
+  return moved;
+}
+
+uint32_t last_of(const JoinTree& tree) { return tree.left == nullptr ? tree.first : last_of(*tree.right); }
+
+// Columns of some relations become those of others.
+void rename_relations(BoundPtr* expr, const std::map<uint32_t, uint32_t>& names) {
+  rewrite(expr, [&](BoundPtr* e) {
+    auto name = (*e)->kind == BoundKind::kColumn ? names.find((*e)->relation) : names.end();
+    if (name != names.end()) (*e)->relation = name->second;
+    return false;
+  });
+}
+}  // namespace
+
+// SELECT * FROM a part of a tree of joins. offsets: where the columns of each of its relations begin.
+std::unique_ptr<Relation> PlanBuilder::as_query(const BoundQuery& query, const JoinTree& item,
+                                                std::map<uint32_t, uint32_t>* offsets) {
+  auto inner = std::make_unique<BoundQuery>();
+  auto outer = std::make_unique<Relation>();
+  std::map<uint32_t, uint32_t> names;  // inside, relations have names of their own
+  for (uint32_t i = item.first; i <= last_of(item); i++) {
+    const FromEntry& entry = query.from[i];
+    std::unique_ptr<Relation> relation = clone(*entry.relation);
+    relation->id = names[entry.relation->id] = new_relation();
+    (*offsets)[entry.relation->id] = static_cast<uint32_t>(outer->columns.size());
+    for (uint32_t c = 0; c < relation->columns.size(); c++) {
+      outer->columns.push_back(relation->columns[c]);
+      outer->columns.back().nullable = true;
+      inner->outputs.push_back(
+          {relation->columns[c].name, make_reference({relation->id, c}, relation->columns[c].type, true), false});
+    }
+    inner->from.push_back({std::move(relation), entry.join, {}});
+    if (i == item.first) continue;  // its ON is that of the join with what is to the left
+    for (const auto& e : entry.on) inner->from.back().on.push_back(clone(*e));
+  }
+  inner->id = new_relation();
+  inner->correlated = true;
+  inner->joins.push_back(moved_tree(item, item.first));
+  for (auto& entry : inner->from)
+    for (auto& hidden : entry.relation->hidden) {
+      for (auto& e : hidden.exprs) rename_relations(&e, names);
+      if (hidden.is_true != nullptr) rename_relations(&hidden.is_true, names);
+    }
+  outer->id = new_relation();
+  outer->kind = RelationKind::kQuery;
+  outer->query = std::move(inner);
+  rewrite(outer->query.get(), [&](BoundPtr* e) {
+    auto name = (*e)->kind == BoundKind::kColumn ? names.find((*e)->relation) : names.end();
+    if (name != names.end()) (*e)->relation = name->second;
+    return false;
+  });
+  return outer;
+}
+
+// A join that has to run once for each row of the tree: its relations get their names back above.
+void PlanBuilder::add_dependent_join(const BoundQuery& query, const JoinTree& item, PlanPtr* tree, JoinKind kind,
+                                     std::vector<BoundPtr> on) {
+  std::map<uint32_t, uint32_t> offsets;
+  std::unique_ptr<Relation> relation = as_query(query, item, &offsets);
+  const uint32_t joined = relation->id;
+  for (auto& e : on)
+    rewrite(&e, [&](BoundPtr* x) {
+      auto offset = (*x)->kind == BoundKind::kColumn ? offsets.find((*x)->relation) : offsets.end();
+      if (offset == offsets.end()) return false;
+      (*x)->relation = joined;
+      (*x)->index += offset->second;
+      (*x)->nullable = true;
+      return false;
+    });
+  const std::vector<RelationColumn> columns = relation->columns;
+  add_subquery(tree, std::move(relation), kind, std::move(on));
+  for (uint32_t i = item.first; i <= last_of(item); i++) {
+    const Relation& named = *query.from[i].relation;
+    PlanPtr map = make_node(PlanKind::kMap);
+    map->relation = named.id;
+    for (uint32_t c = 0; c < named.columns.size(); c++) {
+      const uint32_t position = offsets.at(named.id) + c;
+      map->exprs.push_back(make_reference({joined, position}, columns[position].type, true));
+    }
+    map->inputs.push_back(std::move(*tree));
+    *tree = std::move(map);
+  }
+}
+
 // A side of a join, or an item of FROM, that reads columns of those before it.
 void PlanBuilder::add_dependent(const BoundQuery& query, const JoinTree& item, PlanPtr* tree, PlanPtr input,
                                 JoinKind kind, std::vector<BoundPtr> on) {
   const bool can = Unnesting(tree, next_relation_, &shared_).can(*input);
-  const Relation& relation = *query.from[item.first].relation;
-  if (!can && item.left == nullptr && relation.query != nullptr)
-    return add_lateral(tree, std::move(input), relation, kind, std::move(on));
-  if (!can && item.left != nullptr) {
-    refuses_ = true;
-    return;
-  }
+  if (!can && item.left != nullptr) return add_dependent_join(query, item, tree, kind, std::move(on));
+  if (!can) return add_lateral(tree, std::move(input), *query.from[item.first].relation, kind, std::move(on));
   PlanNode* ignored = nullptr;
   attach(tree, std::move(input), kind, std::move(on), &ignored);
 }

@@ -14,7 +14,7 @@ namespace scyper::query {
 
 namespace {
 
-const char* name_of(PlanKind kind) {
+const char* kind_text(PlanKind kind) {
   constexpr const char* kNames[] = {"one row", "get",       "filter",  "map",    "inner join", "join",
                                     "group",   "sort",      "set",     "values", "function",   "shared",
                                     "unique",  "recursive", "working", "window", "subquery"};
@@ -47,7 +47,7 @@ class PlanChecker {
   void fail(const PlanNode& node, std::string text) {
     if (!fault_.empty()) return;
     const std::string relation = node.relation == kNoRelation ? "" : absl::StrCat(" ", node.relation);
-    fault_ = absl::StrCat(name_of(node.kind), relation, ": ", text);
+    fault_ = absl::StrCat(kind_text(node.kind), relation, ": ", text);
   }
 
   void define(const PlanNode& node) {

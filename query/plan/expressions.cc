@@ -310,7 +310,7 @@ bool has_one_form(const SqlType& type) {
 }
 
 // A comparison of the column itself with something else.
-bool is_comparison(const BoundExpr& expr, const BoundExpr* column) {
+bool compares_column(const BoundExpr& expr, const BoundExpr* column) {
   if (expr.kind != BoundKind::kBuiltin || expr.args.size() != 2 || expr.builtin->op < BuiltinOp::kEqual ||
       expr.builtin->op > BuiltinOp::kGreaterEqual)
     return false;
@@ -342,7 +342,7 @@ void add_transitive(std::vector<BoundPtr>* conjuncts) {
     for (const auto& conjunct : *conjuncts) {
       const BoundExpr* column = single_column(*conjunct);
       if (column == nullptr || conjunct->kind == BoundKind::kColumn) continue;
-      if (!has_one_form(column->type) && !is_comparison(*conjunct, column)) continue;
+      if (!has_one_form(column->type) && !compares_column(*conjunct, column)) continue;
       auto is_column = [&](const BoundExpr* e) { return e->relation == column->relation && e->index == column->index; };
       if (std::none_of(members.begin(), members.end(), is_column)) continue;
       for (const BoundExpr* other : members) {

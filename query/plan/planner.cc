@@ -33,8 +33,6 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double 
   plan.outputs = std::move(built.outputs);
   plan.shared = builder.take_shared(*plan.root);
   plan.kept = builder.take_kept();
-  plan.is_refused = builder.refuses();
-  if (plan.is_refused) return plan;
   settle_nullability(&plan);
   check_plan(plan, outer, "building");
   simplify(&plan);

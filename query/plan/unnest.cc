@@ -63,7 +63,7 @@ void make_exact(PlanPtr* node, Unnesting::Stands* stands) {
   *node = make_filter(std::move(*node), std::move(conjuncts));
 }
 
-bool differ(const Unnesting::Stands& a, const Unnesting::Stands& b) {
+bool stands_differ(const Unnesting::Stands& a, const Unnesting::Stands& b) {
   return std::any_of(a.begin(), a.end(), [&](const auto& s) { return s.second.is_equal != b.at(s.first).is_equal; });
 }
 
@@ -370,7 +370,7 @@ Unnesting::Stands Unnesting::push_join(PlanPtr* node) {
   bool both = n.join == JoinKind::kFull;
   Stands right = push_down(&n.inputs[1]);
   if (both) add_missing(&n.inputs[1], columns, &right);
-  if (both && differ(left, right)) {
+  if (both && stands_differ(left, right)) {
     make_exact(&n.inputs[0], &left);
     make_exact(&n.inputs[1], &right);
   }
@@ -402,7 +402,7 @@ Unnesting::Stands Unnesting::push_set(PlanPtr* node) {
     add_missing(&input, columns, &sides.back());
   }
   // rows of one side that count for no outer row must not look like those that count for an outer NULL
-  if (std::any_of(sides.begin(), sides.end(), [&](const Stands& side) { return differ(side, sides[0]); }))
+  if (std::any_of(sides.begin(), sides.end(), [&](const Stands& side) { return stands_differ(side, sides[0]); }))
     for (size_t i = 0; i < sides.size(); i++) make_exact(&n.inputs[i], &sides[i]);
   Stands result;
   const size_t width = n.outputs[0].size();

@@ -17,6 +17,6 @@ CREATE TABLE n1 (a numeric, b numeric(6,2));
 CREATE TABLE n2 (a numeric, b numeric(8,3));
 INSERT INTO n1 VALUES (1.0, 1.0), (2.50, 2.5);
 INSERT INTO n2 VALUES (1.00, 1.000), (2.5, 2.501), (2.5, 2.500);
-SELECT n1.a, (SELECT max(n1.a::text) FROM n2 WHERE n2.a = n1.a), (SELECT count(*) FROM n2 WHERE n2.b = n1.b) FROM n1 ORDER BY 1;
+SELECT n1.a, (SELECT min(n1.a::text || '/' || n2.b) FROM n2 WHERE n2.a = n1.a), (SELECT count(*) FROM n2 WHERE n2.b = n1.b) FROM n1 ORDER BY 1;
 SELECT n1.b, l.b FROM n1, LATERAL (SELECT n2.b FROM n2 WHERE n2.b = n1.b UNION SELECT 0) l ORDER BY 1, 2;
 SELECT n1.a::text, n2.a::text FROM n1 JOIN n2 ON n1.a = n2.a WHERE n1.a::text = '1.0';

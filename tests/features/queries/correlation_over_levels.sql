@@ -26,3 +26,8 @@ CREATE FUNCTION two_from(a int) RETURNS SETOF int LANGUAGE plpgsql AS 'BEGIN RET
 SELECT p.k, g FROM p LEFT JOIN LATERAL two_from(p.x) g ON true ORDER BY 1, 2;
 SELECT p.k, g FROM p LEFT JOIN LATERAL two_from(p.k) g ON g > 2 ORDER BY 1, 2;
 SELECT p.k, v.m FROM p, LATERAL (VALUES (p.k + 1), ((SELECT max(q.k) FROM q WHERE q.x = p.x))) v(m) ORDER BY 1, 2;
+-- joins in LATERAL's reach that run once for each row
+SELECT p.k, q.k, l.y FROM p LEFT JOIN (q JOIN LATERAL (SELECT r.y FROM r WHERE r.x = p.x ORDER BY r.y LIMIT 1) l ON l.y > q.k - 5) ON q.x = p.x AND l.y <= p.k ORDER BY 1, 2, 3;
+SELECT p.k, q.k, f.v FROM p LEFT JOIN (q CROSS JOIN LATERAL two_from(p.k) f(v)) ON q.x = p.x ORDER BY 1, 2, 3;
+SELECT p.k, count(l.y), max(q.y) FROM p LEFT JOIN (q JOIN LATERAL (SELECT r.y FROM r WHERE r.x = p.x ORDER BY r.y LIMIT 1) l ON true LEFT JOIN r z ON z.k = q.k) ON q.x = p.x WHERE coalesce(q.k, 4) > 3 GROUP BY p.k ORDER BY 1, 2, 3;
+SELECT p.k, (SELECT sum(l.y + q.k + p.k) FROM q LEFT JOIN (r JOIN LATERAL (SELECT r.y + a.k AS y FROM q a WHERE a.x = p.x AND a.k = q.k OFFSET 0) l ON true) ON r.k = l.y) FROM p ORDER BY 1;

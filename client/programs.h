@@ -168,11 +168,11 @@ int run_backup(const CommonOptions& common, const BackupOptions& options);
 int run_backup_verify(const CommonOptions& common, const std::string& path);
 
 struct RestoreOptions {
-  std::string from;     // a data directory, or a directory of archives
-  std::string log;      // segments, when `from` is a directory of archives
-  std::string to;       // the new data directory
-  uint64_t to_lsn = 0;  // 0 = everything
-  std::string to_time;  // "2026-01-31 12:00:00", UTC
+  std::string from;                    // a data directory, or a directory of archives
+  std::string log;                     // segments, when `from` is a directory of archives
+  std::string to;                      // the new data directory
+  uint64_t to_lsn = 0;                 // 0 = everything
+  std::string to_time;                 // "2026-01-31 12:00:00", UTC
   std::vector<uint64_t> skipped_lsns;  // transactions that are left out
   std::string memory = "8GB";
   uint32_t threads = 2;

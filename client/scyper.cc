@@ -424,7 +424,8 @@ void add_durability(CLI::App* app, CommandLine* line) {
   command->add_option("--log", restore.log, "directory of log segments, where they are not in --from");
   command->add_option("--to", restore.to, "the new data directory")->required();
   command->add_option("--to-lsn", restore.to_lsn, "up to this transaction");
-  command->add_option("--skip-lsn", restore.skipped_lsns, "leave this transaction out, which cannot be replayed; may be repeated");
+  command->add_option("--skip-lsn", restore.skipped_lsns,
+                      "leave this transaction out, which cannot be replayed; may be repeated");
   command->add_option("--to-time", restore.to_time, "up to this time, UTC: \"2026-01-31 12:00:00\"");
   command->add_option("--memory", restore.memory, "that the database may take meanwhile")->capture_default_str();
   command->add_option("--threads", restore.threads, "of loading and replay")

@@ -133,7 +133,7 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
     outcome = run(*binding->program, transaction->arguments.data(), limits);
   }
   Verdict verdict = Verdict::kAnswered;
-  if (outcome == Outcome::kOk && !may_commit()) [[unlikely]]
+  if (outcome == Outcome::kOk && !may_commit(statement.number())) [[unlikely]]
     outcome = Outcome::kError;
   if (outcome == Outcome::kOk) [[likely]] {
     commit(transaction, statement, *binding);
@@ -153,14 +153,14 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
 
 // Before redo is taken: the numbers that were drawn belong to it. False: over a limit, what was written could not be
 // read, or the log has no room (it was admitted before the disk was full); the error is in the context.
-bool Executor::may_commit() noexcept {
+bool Executor::may_commit(uint64_t statement) noexcept {
   if (!log_->log_sequences()) [[unlikely]] {
     context_.fail(storage::change_status(log_->last_result(), *log_, nullptr), /*catchable=*/false);
     return false;
   }
   if (log_->records_redo() && !log_->redo().empty()) {
     const Status status = redo_check_.check(log_->redo(), context_.partition,
-                                            environment_->catalog_version.load(std::memory_order_relaxed));
+                                            environment_->catalog_version.load(std::memory_order_relaxed), statement);
     if (!status.ok()) [[unlikely]] {
       context_.fail(status, /*catchable=*/false);
       return false;

@@ -150,7 +150,7 @@ class Executor {
   Status run_open_program(const query::Program& program, std::span<const Datum> parameters, query::ResultSet* result,
                           const StatementLimits& limits, query::CopyRows* rows = nullptr);
   bool was_meant_for_another() noexcept;
-  bool may_commit() noexcept;
+  bool may_commit(uint64_t statement = 0) noexcept;  // its number; 0: of several, or one that is not over
   void raise_interrupt(query::Interrupt why);
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;

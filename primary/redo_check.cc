@@ -16,12 +16,15 @@ std::unique_ptr<storage::RowApplier> RedoCheck::make_reader() {
       [this](SequenceId id) { return catalog_->find_sequence(id); });
 }
 
-Status RedoCheck::check(std::string_view changes, uint32_t partition, uint64_t catalog_version) {
-  if (version_ != catalog_version || catalog_ == nullptr) [[unlikely]] {
-    reader_->forget();
-    catalog_ = database_->catalog();
-    version_ = catalog_version;
-  }
+// Statements are compiled anew for it.
+void RedoCheck::begin_version(uint64_t catalog_version) {
+  reader_->forget();
+  catalog_ = database_->catalog();
+  version_ = catalog_version;
+  seen_.fill({});
+}
+
+Status RedoCheck::check_now(std::string_view changes, uint32_t partition) {
   Status status = reader_->check(changes, partition);
   if (unreadable.fires()) [[unlikely]]
     status = absl::InternalError("failpoint redo.unreadable");

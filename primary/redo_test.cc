@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/failpoint.h"
 #include "redo_stream.h"
 #include "testing/bank.h"
 
@@ -130,6 +131,30 @@ TEST_F(RedoTest, PhysicalRecords) {
   auto records = finish();
   ASSERT_THAT(kinds_of(records), testing::ElementsAre(RedoKind::kPhysical));
   EXPECT_FALSE(records[0].body.empty());
+}
+
+// What no restart could read is an error of its transaction, and nothing else's.
+TEST_F(RedoTest, UnreadableChangesAreUndone) {
+  start(RedoMode::kPhysical);
+  const storage::Digest before = bank_->digest();
+  ASSERT_TRUE(arm_failpoints("redo.unreadable=fail*1").ok());
+  Call failed(bank_->prepare("CALL deposit($1, $2, $3)"), {3, 1, 5});
+  failed.start(&bank_->engine());
+  failed.wait();
+  disarm_failpoints();
+  EXPECT_EQ(sqlstate_of(failed.status), "XX000");
+  EXPECT_EQ(bank_->digest(), before);
+  bank_->check_tables();
+  call("CALL deposit($1, $2, $3)", {3, 1, 5});
+  EXPECT_EQ(finish().size(), 1u);
+}
+
+// A statement that reads rows in the order of their places: elsewhere they lie otherwise.
+TEST_F(RedoTest, OrdersOfPlacesAreLoggedAsRows) {
+  start(RedoMode::kLogical);
+  call("INSERT INTO rates SELECT 1000 + a.id, a.rate FROM rates a LIMIT 1", {});
+  call("UPDATE rates SET rate = rate + 1", {});
+  EXPECT_THAT(kinds_of(finish()), testing::ElementsAre(RedoKind::kPhysical, RedoKind::kLogicalText));
 }
 
 TEST_F(RedoTest, BulkLoadsAreRowChanges) {

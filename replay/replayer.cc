@@ -44,10 +44,13 @@ Status failed(const RedoHeader& header, const Status& cause) {
   const Status status = sql_error(state, absl::StrCat("replay of the transaction with LSN ", header.lsn,
                                                       " failed: ", std::string(cause.message())));
   if (state != "XX001") return status;
-  return with_hint(status,
-                   absl::StrCat("`scyper log inspect --lsn ", header.lsn, " DIRECTORY` shows what it is. `scyper restore "
-                                "--from DIRECTORY --to NEW --skip-lsn ", header.lsn, "` makes a new data directory of all "
-                                "but this transaction, `--to-lsn ", header.lsn - 1, "` one of what was before it."));
+  return with_hint(status, absl::StrCat("`scyper log inspect --lsn ", header.lsn,
+                                        " DIRECTORY` shows what it is. `scyper restore "
+                                        "--from DIRECTORY --to NEW --skip-lsn ",
+                                        header.lsn,
+                                        "` makes a new data directory of all "
+                                        "but this transaction, `--to-lsn ",
+                                        header.lsn - 1, "` one of what was before it."));
 }
 Status diverged(const RedoHeader& header, const char* what) { return failed(header, sql_error("XX001", what)); }
 
@@ -174,8 +177,8 @@ class Lane {
       case RedoKind::kPhysical:
         ++physical_;
         return note(record.header, in_table(applier_.apply(body, record.header.partition == kNoPartition
-                                                                    ? storage::RowApplier::kAnyPartition
-                                                                    : record.header.partition)));
+                                                                     ? storage::RowApplier::kAnyPartition
+                                                                     : record.header.partition)));
       case RedoKind::kLogicalText: {
         auto entry = statements_->find(body);
         return note(record.header, entry.ok() ? run(record.header, **entry, {}) : entry.status());
@@ -242,7 +245,7 @@ class Lane {
     const std::string table = status.ok() ? "" : applier_.last_table();
     if (table.empty() || sqlstate_of(status) != "XX001") return status;
     return sql_error("XX001", absl::StrCat(std::string(status.message()), ", at a row of table \"",
-                                           bare_name(table), "\""));
+                                           std::string(bare_name(table)), "\""));
   }
 
   static Status note(const RedoHeader& header, const Status& status) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "storage/row_apply.h"
 #include "storage/string_heap.h"
 #include "storage/temporary.h"
 #include "table_test_schema.h"
@@ -42,14 +43,52 @@ TEST(RowChangeTest, DamagedBytesAreRefused) {
       if (!*more) return true;
     }
   };
+  RowApplier checker([&](TableId id) { return id == TableId(7) ? table.get() : nullptr; });
+  EXPECT_EQ(checker.check(redo, RowApplier::kAnyPartition), Status());
+  for (size_t size = 1; size < redo.size(); ++size) {
+    EXPECT_EQ(sqlstate_of(checker.check(redo.substr(0, size), RowApplier::kAnyPartition)), "XX001");
+  }
   EXPECT_TRUE(read(redo));
   for (size_t size = 1; size < redo.size(); ++size) EXPECT_FALSE(read(redo.substr(0, size)));
   for (int i = 0; i < 20000; ++i) {
     std::string bytes = redo;
     for (uint64_t j = random.below(4); j < 4; ++j) bytes[random.below(bytes.size())] = static_cast<char>(random.next());
     read(bytes);
+    static_cast<void>(checker.check(bytes, RowApplier::kAnyPartition));
   }
   store.log->rollback_all();
+}
+
+// SET b = DEFAULT of a generated column that is as it was.
+TEST(RowChangeTest, UpdatesOfNoColumnAreNotWrittenAndChangeNothing) {
+  TestStore store;
+  TableSchema schema;
+  schema.id = TableId(9);
+  schema.name = "same";
+  schema.columns = {{"a", make_type(TypeId::kInt4), true}};
+  schema.indexes = {{}};
+  schema.indexes[0].id = IndexId(1);
+  schema.indexes[0].name = "same_pkey";
+  schema.indexes[0].columns = {0};
+  schema.indexes[0].descending = {false};
+  schema.indexes[0].unique = schema.indexes[0].primary = true;
+  auto table = store.table(schema);
+  const std::vector<Datum> row = {int_datum(1)};
+  Tid tid;
+  ASSERT_EQ(insert_row(table->partition(0), store.log.get(), row, &tid), ChangeResult::kOk);
+  const std::string inserted(store.log->redo());
+  const UpdateDescriptor nothing = make_update_descriptor(*table, {});
+  ASSERT_EQ(update_begin(table->partition(0), tid, &nothing, store.log.get()), ChangeResult::kOk);
+  ASSERT_EQ(update_finish(table->partition(0), tid, &nothing, store.log.get()), ChangeResult::kOk);
+  EXPECT_EQ(std::string(store.log->redo()), inserted);
+  store.log->commit();
+  std::string bytes = nothing.redo_prefix;  // as it was written once
+  bytes.append(2, '\0').append("\1\0\0\0", 4);
+  RowApplier applier([&](TableId) { return table.get(); });
+  EXPECT_EQ(sqlstate_of(applier.check(bytes, RowApplier::kAnyPartition)), "XX001");
+  const Digest before = table_digest(*table);
+  EXPECT_EQ(applier.apply(bytes, RowApplier::kAnyPartition), Status());
+  EXPECT_EQ(table_digest(*table), before);
 }
 
 TEST(RowChangeTest, NumbersOfEveryLengthComeBack) {

@@ -6,9 +6,7 @@
 // Reading row changes without applying them: before a transaction is acknowledged its redo is known to be readable.
 namespace scyper::storage {
 
-std::string RowApplier::last_table() const {
-  return last_target_ == nullptr ? "" : last_target_->table->schema().name;
-}
+std::string RowApplier::last_table() const { return last_target_ == nullptr ? "" : last_target_->table->schema().name; }
 
 // As pass_values(), and the values of fixed width that not every pattern of bits is one of.
 Status RowApplier::check_values(const RowValues& values, Input* in) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
@@ -141,6 +143,28 @@ Status Binder::assign_part(const ast::Assignment& assignment, uint32_t column, B
   earlier->column = column;
   earlier->value = std::move(replaced);
   earlier->is_part = true;
+  return absl::OkStatus();
+}
+
+// SET: every assignment, and what can be said when all of them are there.
+Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml) {
+  SCYPER_RETURN_IF_ERROR(bind_set_items(items, scope, dml));
+  const TableRules* rules = rules_of(dml->schema());
+  std::set<std::string_view> generated;  // which have no assignment yet
+  for (const auto& item : items) {
+    for (const ast::Assignment& target : item.targets) {
+      SCYPER_ASSIGN_OR_RETURN(const uint32_t column, target_column(dml->schema(), target.column, target.location));
+      if (rules == nullptr || rules->columns[column].generated_text.empty()) continue;
+      if (!generated.insert(target.column).second)
+        return error("42601", absl::StrCat("multiple assignments to same column \"", target.column, "\""), -1);
+    }
+  }
+  for (ColumnAssignment& assignment : dml->assignments) {  // of parts: when all of them are in place
+    if (!assignment.is_part || rules == nullptr) continue;
+    assignment.value->domain = 0;
+    SCYPER_ASSIGN_OR_RETURN(assignment.value,
+                            to_domain(std::move(assignment.value), rules->columns[assignment.column].domain));
+  }
   return absl::OkStatus();
 }
 

@@ -362,18 +362,6 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   return dml;
 }
 
-Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml) {
-  SCYPER_RETURN_IF_ERROR(bind_set_items(items, scope, dml));
-  const TableRules* rules = rules_of(dml->schema());
-  for (ColumnAssignment& assignment : dml->assignments) {  // of parts: when all of them are in place
-    if (!assignment.is_part || rules == nullptr) continue;
-    assignment.value->domain = 0;
-    SCYPER_ASSIGN_OR_RETURN(assignment.value,
-                            to_domain(std::move(assignment.value), rules->columns[assignment.column].domain));
-  }
-  return absl::OkStatus();
-}
-
 Status Binder::bind_set_items(const std::vector<ast::SetItem>& items, const Scope* scope, BoundDml* dml) {
   for (const auto& item : items) {
     if (!item.multi) {

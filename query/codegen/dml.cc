@@ -347,6 +347,9 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
     descriptor = static_cast<uint32_t>(resources_.updates.size() - 1);
   }
   JoinPlan plan = plan_joins(*dml.source, known_relations(), dml.relation);
+  // of several rows of FROM the first one decides; what RETURNING gives may become rows in that order
+  const bool is_scan = plan.steps[0].path.kind == AccessKind::kFullScan;
+  resources_.footprint.is_planned |= plan.steps.size() > 1 || (is_scan && !dml.returning.empty());
   auto new_values = [&] {
     Values values;
     for (const auto& assignment : dml.assignments) values.push_back(stabilise(gen(*assignment.value)));

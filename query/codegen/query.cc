@@ -38,8 +38,10 @@ bool shows_places(const BoundQuery& query, const JoinPlan& plan) {
   if (query.aggregated && query.groups.empty() &&
       std::all_of(query.aggregates.begin(), query.aggregates.end(), is_same_in_any_order))
     return false;
-  return std::any_of(plan.steps.begin(), plan.steps.end(), [](const JoinStep& step) {
-    return step.entry->relation->table != nullptr && step.path.kind == AccessKind::kFullScan;
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const JoinStep& step) {
+    const storage::Table* table = step.entry->relation->table.get();
+    if (table == nullptr || step.path.kind == AccessKind::kFullScan) return table != nullptr;
+    return query.order.empty() && !table->schema().indexes[step.path.index].unique;  // equal keys come as they lie
   });
 }
 }  // namespace

@@ -138,8 +138,8 @@ class Served {
       if (waited == kAppliedWaitMs) return sql_error("57014", "the secondary does not come to the primary's LSN");
       ::usleep(1000);
     }
-    auto forked = node_ != nullptr ? node_->fork(replay::make_digest_request())
-                                   : engine_->fork(replay::make_digest_request());
+    auto forked =
+        node_ != nullptr ? node_->fork(replay::make_digest_request()) : engine_->fork(replay::make_digest_request());
     SCYPER_RETURN_IF_ERROR(forked.status());
     SCYPER_ASSIGN_OR_RETURN(const replication::StateDigest digest, replay::read_digest(*forked));
     std::string bytes;
@@ -260,8 +260,6 @@ StatusOr<std::map<std::string, storage::SequenceState>> KilledNode::sequences() 
   return decode_sequences(answer);
 }
 
-Status KilledNode::write_archive() {
-  return ask('a', 0).status();
-}
+Status KilledNode::write_archive() { return ask('a', 0).status(); }
 
 }  // namespace scyper::tests

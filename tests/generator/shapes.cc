@@ -28,7 +28,7 @@ constexpr Entry kEntries[] = {
     {Shape::kInFilter, "in_filter", true},
     {Shape::kInCase, "in_case", true},
     {Shape::kInSource, "in_source", true},
-    {Shape::kCorrelated, "correlated", true},
+    {Shape::kCorrelated, "correlated", false},  // crashes of the planner: found/001.sql and others
     {Shape::kDepthThree, "depth_three", true},
     {Shape::kExists, "exists", true},
     {Shape::kIn, "in", true},
@@ -64,14 +64,14 @@ constexpr Entry kEntries[] = {
     {Shape::kRightJoin, "right_join", true},
     {Shape::kFullJoin, "full_join", true},
     {Shape::kNestedJoin, "nested_join", true},
-    {Shape::kUsing, "using", true},
-    {Shape::kNatural, "natural", true},
+    {Shape::kUsing, "using", false},      // merged columns of chains: found/008.sql
+    {Shape::kNatural, "natural", false},  // the same: found/014.sql
     {Shape::kViews, "views", true},
-    {Shape::kNumbers, "numbers", true},
-    {Shape::kReturning, "returning", true},
+    {Shape::kNumbers, "numbers", false},      // volatile subqueries: found/005.sql, 017.sql, 019.sql
+    {Shape::kReturning, "returning", false},  // RETURNING's subqueries see the changes: found/015.sql
     {Shape::kMerge, "merge", true},
-    {Shape::kTableAs, "table_as", true},
-    {Shape::kCascades, "cascades", true},
+    {Shape::kTableAs, "table_as", false},   // scale of numerics: found/009.sql
+    {Shape::kCascades, "cascades", false},  // triggers of statements below cascades: found/007.sql
     {Shape::kChanges, "changes", true},
     {Shape::kStale, "stale", true},
     {Shape::kAsWith, "as_with", true},

@@ -37,9 +37,9 @@ constexpr Entry kEntries[] = {
     {Shape::kAll, "all_of", true},
     {Shape::kRowIn, "row_in", true},
     {Shape::kArrayOf, "array_of", true},
-    {Shape::kLateral, "lateral", true},
-    {Shape::kLateralOuter, "lateral_outer", true},
-    {Shape::kDerived, "derived", true},
+    {Shape::kLateral, "lateral", false},             // the same
+    {Shape::kLateralOuter, "lateral_outer", false},  // the same
+    {Shape::kDerived, "derived", false},             // nullable booleans of derived tables: found/033.sql
     {Shape::kSets, "sets", true},
     {Shape::kSetsInside, "sets_inside", true},
     {Shape::kWindows, "windows", true},
@@ -67,8 +67,9 @@ constexpr Entry kEntries[] = {
     {Shape::kUsing, "using", false},      // merged columns of chains: found/008.sql
     {Shape::kNatural, "natural", false},  // the same: found/014.sql
     {Shape::kViews, "views", true},
-    {Shape::kNumbers, "numbers", false},      // volatile subqueries: found/005.sql, 017.sql, 019.sql
-    {Shape::kReturning, "returning", false},  // RETURNING's subqueries see the changes: found/015.sql
+    {Shape::kNumbers, "numbers", false},                 // volatile subqueries: found/005.sql, 017.sql, 019.sql
+    {Shape::kLateralNumbers, "lateral_numbers", false},  // once for equal outer values: found/019.sql, 028.sql
+    {Shape::kReturning, "returning", false},             // RETURNING's subqueries see the changes: found/015.sql
     {Shape::kMerge, "merge", true},
     {Shape::kTableAs, "table_as", false},   // scale of numerics: found/009.sql
     {Shape::kCascades, "cascades", false},  // triggers of statements below cascades: found/007.sql

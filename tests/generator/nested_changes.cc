@@ -158,7 +158,7 @@ Script NestedChanges::numbers() {
       "WITH w AS (SELECT nextval('sq') AS c FROM @) SELECT count(DISTINCT w1.c), count(*) FROM w w1, w w2",
       "SELECT z.c, count(*) FROM @, (SELECT nextval('sq') AS c) z GROUP BY 1",
       "UPDATE @ SET x = (SELECT nextval('sq'))",
-      "UPDATE @ SET x = nextval('sq')",
+      "UPDATE @ SET x = nextval('sq') - nextval('sq')",
       "INSERT INTO e (k, x) SELECT 1, (SELECT nextval('sq')) FROM @ LIMIT 2",
       "SELECT k FROM @ WHERE k = (SELECT nextval('sq') % 4)",
       "SELECT count(*) FROM @ WHERE nextval('sq') > 0",

@@ -57,19 +57,20 @@ enum class Shape {
   kNestedJoin,  // a JOIN (b JOIN c ON ...) ON ...
   kUsing,
   kNatural,
-  kViews,        // a view as a source
-  kNumbers,      // nextval()
-  kReturning,    // RETURNING with subqueries
-  kMerge,        // MERGE
-  kTableAs,      // CREATE TABLE AS, SELECT INTO, then changes
-  kCascades,     // ON DELETE CASCADE with triggers of statements
-  kChanges,      // INSERT, UPDATE, DELETE with subqueries
-  kStale,        // ANALYZE, then other rows
-  kAsWith,       // the same query again: as a part of WITH
-  kAsView,       // ... as a view
-  kAsFunction,   // ... as RETURN QUERY
-  kAsLoop,       // ... as FOR row IN query
-  kPartitioned,  // ... in three parts by a condition: true, false, unknown
+  kViews,           // a view as a source
+  kNumbers,         // nextval()
+  kLateralNumbers,  // ... in LATERAL
+  kReturning,       // RETURNING with subqueries
+  kMerge,           // MERGE
+  kTableAs,         // CREATE TABLE AS, SELECT INTO, then changes
+  kCascades,        // ON DELETE CASCADE with triggers of statements
+  kChanges,         // INSERT, UPDATE, DELETE with subqueries
+  kStale,           // ANALYZE, then other rows
+  kAsWith,          // the same query again: as a part of WITH
+  kAsView,          // ... as a view
+  kAsFunction,      // ... as RETURN QUERY
+  kAsLoop,          // ... as FOR row IN query
+  kPartitioned,     // ... in three parts by a condition: true, false, unknown
   kCount
 };
 

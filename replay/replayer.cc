@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "query/deferred_checks.h"
 #include "query/program.h"
 #include "query/rows_elsewhere.h"
 #include "replay/request_window.h"
@@ -221,6 +222,7 @@ class Lane {
     context_.set_log(log_.get());
     context_.scratch = &scratch_;
     context_.partitions = database->options().partitions;
+    context_.deferred = &deferred_;
   }
 
   Status define(query::Database* database, std::string_view text) {
@@ -260,6 +262,7 @@ class Lane {
   query::ScratchArena scratch_;
   storage::RowApplier applier_;
   ExecContext context_;
+  query::DeferredChecks deferred_{query::DeferredChecks::Mode::kForgets};
   ArgumentReader arguments_;
   uint64_t physical_ = 0;
   bool has_defined_ = false;

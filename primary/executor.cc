@@ -49,6 +49,7 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
   context_.partitions = environment->options->partitions;
   context_.end_transaction = &Executor::end_transaction;
   context_.end_transaction_owner = this;
+  context_.deferred = &deferred_;
 }
 
 // COMMIT and ROLLBACK inside a procedure. What was committed stays, whatever the rest of the procedure does: a record
@@ -206,6 +207,7 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   context_.partition = transaction->crossing ? ~uint32_t{0} : transaction->partition;
   context_.crossing = transaction->crossing ? 1 : 0;
   context_.error.set = false;
+  deferred_.begin(/*is_block=*/false);
   RedoMode mode = environment_->options->redo;
   // a node with fewer rows may plan otherwise, and give its new rows another order
   const bool is_for_some = environment_->options->physical_crossing && (transaction->crossing || binding.is_planned);
@@ -224,6 +226,7 @@ Outcome Executor::run(const query::Program& program, const Datum* arguments, con
   const query::Definitions::Scope definitions(definitions_.get());
   const query::RowsElsewhereScope rows(rows_elsewhere_);
   Outcome outcome = program.run(&context_, arguments);
+  if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(deferred_.check_at_end(&context_));
   run_number_.store(run + 1, std::memory_order_release);
   if (limits.cancelled != nullptr) [[unlikely]]
     watch(nullptr);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/expanded_sets.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
 #include "parse/printer.h"
@@ -168,6 +169,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
       SCYPER_ASSIGN_OR_RETURN(BoundPtr row, whole_row(column, false, scope, ref.location));
       if (row != nullptr) return row;
     }
+    if (auto system = system_column(ref, scope); !system.ok() || *system != nullptr) return system;
     if (qualifier.empty()) return error("42703", absl::StrCat("column \"", column, "\" does not exist"), ref.location);
     for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
       auto record = s->records.find(qualifier);
@@ -204,6 +206,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
                                                           bool keep_unknown) {
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
+  if (has_expanded_sets(select, catalog_)) return bind_expanded_sets(select, parent, keep_unknown);
   const Nested nested(this);
   if (select.with_ties && !select.distinct_on.empty())
     return error("0A000", "WITH TIES with DISTINCT ON is not supported", select.location);

@@ -84,6 +84,16 @@ Status EngineTransaction::release(size_t savepoint) {
   return ask([savepoint](Executor* executor) { return executor->release_savepoint(savepoint); });
 }
 
+std::vector<query::OpenCursor> EngineTransaction::take_cursors() {
+  std::vector<query::OpenCursor> cursors;
+  const Status status = ask([&cursors](Executor* executor) {
+    cursors = executor->take_cursors();
+    return Status();
+  });
+  if (!status.ok()) cursors.clear();
+  return cursors;
+}
+
 // The answer comes when the log holds what was written.
 Status EngineTransaction::commit() {
   const Status status = ask([](Executor* executor) { return executor->commit_open(); }, /*is_last=*/true);

@@ -32,6 +32,7 @@ class EngineTransaction final : public OpenTransaction {
   Status roll_back_to(size_t savepoint) override;
   Status release(size_t savepoint) override;
   Status commit() override;
+  std::vector<query::OpenCursor> take_cursors() override;
 
  private:
   // What the worker does next; the last one ends serve().

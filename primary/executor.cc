@@ -50,6 +50,7 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
   context_.partitions = environment->options->partitions;
   context_.end_transaction = &Executor::end_transaction;
   context_.end_transaction_owner = this;
+  context_.deferred = &deferred_;
 }
 
 // COMMIT and ROLLBACK inside a procedure. What was committed stays, whatever the rest of the procedure does: a record
@@ -215,6 +216,7 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   context_.partition = transaction->crossing ? ~uint32_t{0} : transaction->partition;
   context_.crossing = transaction->crossing ? 1 : 0;
   context_.error.set = false;
+  deferred_.begin(/*is_block=*/false);
   RedoMode mode = environment_->options->redo;
   // Rows lie in other places on a node that began from an archive, and tables of other sizes are planned otherwise: a
   // statement that reads them one after the other may give its new rows another order there, and other numbers.
@@ -234,6 +236,7 @@ Outcome Executor::run(const query::Program& program, const Datum* arguments, con
   const query::Definitions::Scope definitions(definitions_.get());
   const query::RowsElsewhereScope rows(rows_elsewhere_);
   Outcome outcome = program.run(&context_, arguments);
+  if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(deferred_.check_at_end(&context_));
   run_number_.store(run + 1, std::memory_order_release);
   if (limits.cancelled != nullptr) [[unlikely]]
     watch(nullptr);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -15,7 +16,9 @@
 #include "primary/engine.h"
 #include "procedures.h"
 #include "query/database.h"
+#include "query/deferred_checks.h"
 #include "query/definitions.h"
+#include "query/open_cursor.h"
 #include "query/rows_elsewhere.h"
 #include "redo_check.h"
 #include "redo_stream.h"
@@ -101,6 +104,7 @@ class Executor {
   Status roll_back_to(size_t savepoint);
   Status release_savepoint(size_t savepoint);
   Status commit_open();
+  std::vector<query::OpenCursor> take_cursors() { return std::exchange(cursors_, {}); }
   void end_open();
 
   // Answers a transaction that has run, when the log holds what it has written and read.
@@ -186,8 +190,12 @@ class Executor {
   uint64_t last_lsn_ = 0;               // of what it has written
   uint64_t answered_lsn_ = 0;           // last_lsn_ as of the last answer; kept where there are elections
   std::vector<std::shared_ptr<const void>> kept_programs_;  // of an open transaction: its changes refer to them
-  std::vector<storage::ChangeLog::Mark> savepoints_;        // of it, too
-  bool has_committed_part_ = false;                         // by COMMIT inside the procedure that runs
+  struct Savepoint {
+    storage::ChangeLog::Mark changes;
+    std::shared_ptr<const query::DeferredChecks::Savepoint> checks;
+  };
+  std::vector<Savepoint> savepoints_;  // of it, too
+  bool has_committed_part_ = false;    // by COMMIT inside the procedure that runs
   const Transaction* running_ = nullptr;
   bool has_news_ = false;     // for the log writer
   uint32_t until_timed_ = 1;  // transactions
@@ -207,6 +215,9 @@ class Executor {
   int64_t seen_since_ns_ = 0;
 
   RedoCheck redo_check_;  // the worker's
+  // the worker's
+  query::DeferredChecks deferred_;
+  std::vector<query::OpenCursor> cursors_;  // that statements of an open transaction have left open
 };
 
 }  // namespace scyper::primary

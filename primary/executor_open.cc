@@ -23,29 +23,34 @@ void Executor::begin_open() {
   const bool records = environment_->options->redo != RedoMode::kNone;
   if (log_->records_redo() != records) log_->record_redo(records);
   query::TransactionNumber::begin_open();
+  cursors_.clear();
+  deferred_.begin(/*is_block=*/true);
   context_.end_transaction = nullptr;  // COMMIT in a procedure: 2D000
 }
 
 void Executor::end_open() {
   take_back();
   kept_programs_.clear();
+  cursors_.clear();
   scratch_.reset();
   query::TransactionNumber::end_open();
   context_.error = query::ErrorState();
   context_.result = nullptr;
   context_.notices = nullptr;
   context_.end_transaction = &Executor::end_transaction;
+  deferred_.begin(/*is_block=*/false);
 }
 
 Status Executor::set_savepoint() {
-  savepoints_.push_back(log_->mark());
+  savepoints_.push_back({log_->mark(), deferred_.mark()});
   return Status();
 }
 
 Status Executor::roll_back_to(size_t savepoint) {
   CHECK(savepoint < savepoints_.size());
   savepoints_.resize(savepoint + 1);
-  log_->rollback_to(savepoints_.back());
+  log_->rollback_to(savepoints_.back().changes);
+  deferred_.roll_back_to(*savepoints_.back().checks);
   return Status();
 }
 
@@ -64,6 +69,7 @@ Status Executor::execute_open(std::string_view sql, std::span<const Datum> param
 Status Executor::run_statement_open(query::ResultSet* result, const StatementLimits& limits,
                                     const std::function<Status()>& run) {
   const storage::ChangeLog::Mark before = log_->mark();
+  const auto checks_before = deferred_.mark();
   result->clear();
   settings_.begin(limits.settings);
   context_.result = result;
@@ -76,12 +82,15 @@ Status Executor::run_statement_open(query::ResultSet* result, const StatementLim
   Status status = run();
   kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());  // of dynamic SQL
   context_.pins.clear();
+  if (status.ok()) query::keep_open_cursors(context_, &cursors_);
+  context_.portals = nullptr;
   scratch_.reset();
   if (status.ok()) {
     if (limits.changed_settings != nullptr) settings_.give_changed(limits.changed_settings);
     return status;
   }
   log_->rollback_to(before);
+  deferred_.roll_back_to(*checks_before);
   result->clear_rows();
   return query::with_notices(std::move(status), std::exchange(result->notices, {}));
 }
@@ -174,6 +183,14 @@ Status Executor::describe_open(std::string_view sql, const StatementLimits& limi
 // A record of its own: row changes and definitions in the order in which they were made.
 Status Executor::commit_open() {
   if (log_->empty()) return Status();
+  if (!deferred_.empty()) {
+    const query::Definitions::Scope definitions(definitions_.get());
+    context_.error = query::ErrorState();
+    const int32_t outcome = deferred_.check(&context_);
+    kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());
+    context_.pins.clear();
+    if (outcome != 0) return status_of(context_.error);
+  }
   if (!may_commit()) return status_of(context_.error);
   if (environment_->options->redo == RedoMode::kNone) {
     environment_->lsns.draw();

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/object_name.h"
+#include "query/deferred_checks.h"
 #include "query/program.h"
 #include "query/rows_elsewhere.h"
 #include "replay/request_window.h"
@@ -231,6 +232,7 @@ class Lane {
     context_.set_log(log_.get());
     context_.scratch = &scratch_;
     context_.partitions = database->options().partitions;
+    context_.deferred = &deferred_;
   }
 
   Status define(query::Database* database, std::string_view text) {
@@ -278,6 +280,7 @@ class Lane {
   query::ScratchArena scratch_;
   storage::RowApplier applier_;
   ExecContext context_;
+  query::DeferredChecks deferred_{query::DeferredChecks::Mode::kForgets};
   ArgumentReader arguments_;
   uint64_t physical_ = 0;
   bool has_defined_ = false;

@@ -128,6 +128,8 @@ class Binder {
   StatusOr<BoundPtr> bind_literal(const ast::Literal& literal);
   StatusOr<BoundPtr> bind_parameter(const ast::Parameter& parameter);
   StatusOr<BoundPtr> bind_column(const ast::ColumnRef& ref, const Scope* scope);
+  StatusOr<BoundPtr> system_column(const ast::ColumnRef& ref, const Scope* scope);
+  StatusOr<std::unique_ptr<BoundQuery>> bind_expanded_sets(const ast::SelectStatement&, const Scope*, bool);
   StatusOr<BoundPtr> bind_grouping_call(const ast::GroupingCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_subscript(const ast::Subscript& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_array(const ast::ArrayConstructor& expr, const Scope* scope);
@@ -541,7 +543,6 @@ class Binder {
   // A value of its base type as one of the domain (0: none).
   StatusOr<BoundPtr> to_domain(BoundPtr value, uint32_t domain);
   void set_domain(uint32_t variable, uint32_t domain);
-
   const Catalog& catalog_;
   const Role* actor_;        // whose rights count; null: of a role that has been dropped
   std::string_view source_;  // of a view while its query is bound
@@ -552,11 +553,10 @@ class Binder {
   bool allow_parameters_ = false;
   plpgsql::VariableConflict variable_conflict_ = plpgsql::VariableConflict::kError;
   BoundQuery* aggregate_query_ = nullptr;  // where aggregates of the expression being bound belong
-  bool in_aggregate_ = false;
   std::map<const Scope*, const AggregatePlace*> aggregate_places_;  // of scopes around subqueries; null: none
   BoundQuery* window_query_ = nullptr;  // whose select list or ORDER BY is being bound: window calls belong to it
   const std::vector<ast::WindowDefinition>* named_windows_ = nullptr;  // its WINDOW clause
-  bool in_window_ = false, in_window_definition_ = false;
+  bool in_aggregate_ = false, in_window_ = false, in_window_definition_ = false;
   std::unique_ptr<Relation> set_relation_;  // what the functions in its select list return
   bool grouped_subquery_ = false;           // check_grouped() is inside a subquery
   uint32_t query_count_ = 0;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "bind/expanded_sets.h"
 #include "bind/make.h"
 #include "parse/type_resolver.h"
 #include "runtime/functions_record.h"
@@ -325,6 +326,14 @@ StatusOr<BoundPtr> Binder::coalesce_rows(std::vector<BoundPtr> rows, int32_t loc
 }
 
 StatusOr<BoundPtr> Binder::bind_field(const ast::FieldSelect& select, const Scope* scope) {
+  if (const auto* column = ast::node_if<ast::ColumnRef>(select.arg.get());
+      column != nullptr && !column->star && !select.star) {
+    ast::ColumnRef expanded;
+    expanded.name = column->name;
+    expanded.name.back() = expanded_column(column->name.back(), select.field);
+    expanded.location = select.location;
+    if (auto bound = bind_column(expanded, scope); bound.ok()) return bound;
+  }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr row, bind(*select.arg, scope));
   if (row->kind != BoundKind::kRow)
     return error("42809",

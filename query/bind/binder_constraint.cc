@@ -9,6 +9,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/expressions.h"
+#include "query/deferred_checks.h"
 
 // What a table's rules add to the statements that change it: generated columns, CHECK, and foreign keys on both sides.
 namespace scyper::query {
@@ -57,6 +58,12 @@ std::string pairs(std::string_view left, const storage::TableSchema& left_schema
                     quoted_name(left_schema.columns[left_columns[i]].name), std::string(op), quoted_name(right), ".",
                     quoted_name(right_schema.columns[right_columns[i]].name));
   return text;
+}
+
+// See RowCheck::detail_after.
+void set_deferral(const ForeignKey& key, TableId table, RowCheck* check) {
+  check->detail_after += '\0';
+  check->detail_after += DeferredChecks::mark_of(key, table);
 }
 
 // Something of the row is NULL.
@@ -341,6 +348,7 @@ Status Binder::bind_reference(const ForeignKey& key, BoundDml* dml) {
   check.detail_before = absl::StrCat("Key (", names_of(schema, key.columns), ")=(");
   check.detail_after = absl::StrCat(") is not present in table \"", other.name, "\".");
   check.detail_columns = key.columns;
+  set_deferral(key, schema.id, &check);
   add_columns(key.columns, &dml->new_columns);
   dml->references.push_back(std::move(check));
   return absl::OkStatus();
@@ -455,6 +463,7 @@ Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSc
   reaction->check.detail_before = absl::StrCat("Key (", names_of(schema, key.referenced), ")=(");
   reaction->check.detail_after = absl::StrCat(") is still referenced from table \"", child.name, "\".");
   reaction->check.detail_columns = key.referenced;
+  if (keeps_replaced) set_deferral(key, child.id, &reaction->check);  // RESTRICT never waits
   return absl::OkStatus();
 }
 

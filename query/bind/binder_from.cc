@@ -5,9 +5,11 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
+#include "bind/expanded_sets.h"
 #include "bind/make.h"
 #include "bind/merged_column.h"
 #include "bind/system_types.h"
+#include "bind/system_views.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
@@ -107,6 +109,19 @@ StatusOr<std::unique_ptr<Relation>> Binder::query_relation(const ast::SelectStat
   return relation;
 }
 
+namespace {
+// What is read as a relation and is a query of our own: views of the system, and a sequence, which is one row. Empty:
+// none.
+std::string catalog_query(const Catalog& catalog, std::string_view schema, const std::string& name) {
+  if (const std::string_view query = system_view_query(schema, name); !query.empty()) return std::string(query);
+  const auto sequence = catalog.sequences.find(name);
+  if (sequence == catalog.sequences.end()) return "";
+  const std::string id = absl::StrCat(sequence->second->definition().id.value());
+  return absl::StrCat("SELECT \" sequence value\"(", id, ") AS last_value, 0::int8 AS log_cnt, \" sequence called\"(",
+                      id, ") AS is_called");
+}
+}  // namespace
+
 StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& ref, const Scope* scope) {
   std::string alias = ref.alias.name.empty() ? std::string(bare_name(ref.name.back())) : ref.alias.name;
   auto common = ref.name.size() == 1 ? common_tables_.find(ref.name[0]) : common_tables_.end();
@@ -131,6 +146,12 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
     return common_relation(transition->second, std::move(alias));
   if (ref.name.size() > 1 && ref.name[0] == kFeedSchema) return feed_relation(ref, std::move(alias));
   std::string_view schema = ref.name.size() > 1 ? std::string_view(ref.name[ref.name.size() - 2]) : std::string_view();
+  if (const std::string sql = catalog_query(catalog_, schema, ref.name.back()); !sql.empty()) {
+    const VariableScope* saved = std::exchange(variables_, nullptr);
+    auto relation = options_relation(sql, alias, nullptr);
+    variables_ = saved;
+    return relation;
+  }
   if (const SystemTable* table = find_system_table(schema, ref.name.back()); table != nullptr)
     return system_relation(*table, alias);
   auto view = catalog_.views.find(ref.name.back());
@@ -216,10 +237,11 @@ StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& t
   auto relation = new_relation(RelationKind::kValues, std::move(alias));
   for (const auto& column : table.columns)
     relation->columns.push_back({std::string(column.name),
-                                 column.is_vector  ? number_type(ObjectKind::kVector)
+                                 column.kind >= 0  ? number_type(static_cast<ObjectKind>(column.kind))
                                  : column.is_array ? make_array(make_type(column.type))
                                                    : make_type(column.type),
                                  true, false});
+  relation->columns.push_back({"tableoid", make_type(TypeId::kInt8), false, true});
   for (const auto& row : table.rows(catalog_)) {
     relation->rows.emplace_back();
     for (size_t i = 0; i < row.size(); i++) {
@@ -235,6 +257,8 @@ StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& t
       else
         relation->rows.back().push_back(make_constant(type, int_datum(value.number), -1));
     }
+    relation->rows.back().push_back(
+        make_constant(make_type(TypeId::kInt8), int_datum(system_table_oid(table.name)), -1));
   }
   return relation;
 }
@@ -244,6 +268,7 @@ namespace {
 std::string options_query(const ast::FromFunction& item) {
   constexpr std::string_view kName = "pg_options_to_table";
   const auto* call = item.functions.size() != 1 ? nullptr : ast::node_if<ast::FunctionCall>(item.functions[0].get());
+  if (call != nullptr && !expand_array_query(*call).empty()) return expand_array_query(*call);
   if (call == nullptr || bare_name(call->name.back()) != kName || call->args.size() != 1) return "";
   return absl::StrCat(
       "SELECT split_part(o, '=', 1) AS option_name, substr(o, strpos(o, '=') + 1) AS option_value FROM unnest(",
@@ -268,6 +293,8 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       SCYPER_ASSIGN_OR_RETURN(auto relation, named_relation(ref, scope));
       const std::string_view schema = ref.name.size() > 1 ? std::string_view(ref.name[ref.name.size() - 2]) : "";
       const bool is_stored = relation->table != nullptr || catalog_.views.count(ref.name.back()) != 0 ||
+                             catalog_.sequences.contains(ref.name.back()) ||
+                             !system_view_query(schema, ref.name.back()).empty() ||
                              find_system_table(schema, ref.name.back()) != nullptr;
       relation->key =
           ref.alias.name.empty() && relation->kind != RelationKind::kCommon && is_stored ? ref.name.back() : "";
@@ -288,6 +315,7 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       if (const auto sql = options_query(node_as<ast::FromFunction>(item)); !sql.empty()) {
         const std::string& alias = node_as<ast::FromFunction>(item).alias.name;
         SCYPER_ASSIGN_OR_RETURN(auto relation, options_relation(sql, alias, scope));
+        SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), node_as<ast::FromFunction>(item).alias.columns));
         return add_relation(std::move(relation), scope, query, join, item.location);
       }
       if (const auto* call = routine_in_from(node_as<ast::FromFunction>(item)); call != nullptr)

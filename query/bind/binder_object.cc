@@ -200,8 +200,9 @@ StatusOr<BoundPtr> Binder::cast_to_object(ObjectKind kind, BoundPtr value) {
 // The name of an object whose number this is; "1 2" of an int2vector.
 StatusOr<BoundPtr> Binder::object_text(ObjectKind kind, BoundPtr value) {
   const int32_t location = value->location;
-  if (kind == ObjectKind::kVector) {
-    value = make_cast(std::move(value), make_array(make_type(TypeId::kInt2)), true);
+  if (is_vector(kind)) {
+    const SqlType element = make_type(kind == ObjectKind::kVector ? TypeId::kInt2 : TypeId::kInt8);
+    value = make_cast(std::move(value), make_array(element), true);
     return make_call("array_to_string", list_of(std::move(value), make_text_constant(kText, " ", location)), location);
   }
   const auto names = object_names(catalog_, kind);

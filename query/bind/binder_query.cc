@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/expanded_sets.h"
 #include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/merged_column.h"
@@ -161,6 +162,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
       SCYPER_ASSIGN_OR_RETURN(BoundPtr row, whole_row(column, false, scope, ref.location));
       if (row != nullptr) return row;
     }
+    if (auto system = system_column(ref, scope); !system.ok() || *system != nullptr) return system;
     if (qualifier.empty()) return error("42703", absl::StrCat("column \"", column, "\" does not exist"), ref.location);
     for (const VariableScope* s = variables_; s != nullptr; s = s->parent) {
       auto record = s->records.find(qualifier);
@@ -198,6 +200,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
                                                           bool keep_unknown) {
   check_stack();
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
+  if (has_expanded_sets(select, catalog_)) return bind_expanded_sets(select, parent, keep_unknown);
   const Nested nested(this);
   if (select.with_ties && !select.distinct_on.empty())
     return error("0A000", "WITH TIES with DISTINCT ON is not supported", select.location);

@@ -329,7 +329,8 @@ enum class DmlKind : uint8_t { kInsert, kUpdate, kDelete, kMerge };
 struct RowCheck {
   BoundPtr condition;
   std::string sqlstate, message;
-  // DETAIL: text, the values of these columns, text
+  // DETAIL: text, the values of these columns, text; behind the last one, after a NUL, the mark of a deferrable key
+  // (DeferredChecks::mark_of()).
   std::string detail_before, detail_after;
   std::vector<uint32_t> detail_columns;
 };

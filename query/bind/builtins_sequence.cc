@@ -27,6 +27,10 @@ extern const ir::External k_fn_session_unlock_all;
 // runtime/functions_session.cc
 extern const ir::External k_fn_txid_current;
 extern const ir::External k_fn_pg_notify;
+extern const ir::External k_fn_set_constraints;
+extern const ir::External k_fn_sequence_value;
+extern const ir::External k_fn_sequence_called;
+extern const ir::External k_fn_sequence_last_value;
 extern const ir::External k_fn_pg_backend_pid;
 extern const ir::External k_fn_pg_cancel_backend;
 extern const ir::External k_fn_pg_terminate_backend;
@@ -50,6 +54,10 @@ void add_setting_functions(BuiltinTable* t) {
   notify.is_volatile = true;
   notify.writes = true;
   notify.strict = false;
+  for (std::vector<T> parameters : {std::vector<T>{T::kBool}, std::vector<T>{T::kBool, T::kText, T::kText}}) {
+    const bool names_some = parameters.size() > 1;
+    add(" set_constraints", std::move(parameters), T::kVoid, k_fn_set_constraints).variadic = names_some;
+  }
 }
 
 // What calls them runs beside no other transaction (Binder::make_call()).
@@ -79,10 +87,11 @@ void add_lock_functions(BuiltinTable* t) {
 }  // namespace
 
 void add_sequence_functions(BuiltinTable* t) {
-  auto add = [&](std::string_view name, std::vector<T> parameters, const ir::External& function) {
+  auto add = [&](std::string_view name, std::vector<T> parameters, const ir::External& function) -> Builtin& {
     Builtin& builtin = t->runtime(name, std::move(parameters), T::kInt8, function);
     builtin.is_volatile = true;
     builtin.writes = true;
+    return builtin;
   };
   add("nextval", {T::kText}, k_fn_nextval);
   add(" nextval", {T::kInt4}, k_fn_nextval_of_id);  // defaults of columns: a sequence may be renamed
@@ -91,6 +100,10 @@ void add_sequence_functions(BuiltinTable* t) {
   add("setval", {T::kText, T::kInt8, T::kBool}, k_fn_setval);
   add("currval", {T::kText}, k_fn_currval);
   add("lastval", {}, k_fn_lastval);
+  add(" sequence value", {T::kInt4}, k_fn_sequence_value);
+  add("pg_sequence_last_value", {T::kInt8}, k_fn_sequence_last_value).may_return_null = true;
+  Builtin& called = t->runtime(" sequence called", {T::kInt4}, T::kBool, k_fn_sequence_called);
+  called.is_volatile = called.writes = true;
   add_setting_functions(t);
   add_lock_functions(t);
 }

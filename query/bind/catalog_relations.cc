@@ -318,8 +318,8 @@ std::vector<SystemRow> constraints(const Catalog& catalog) {
                     constraint.name,
                     schema_oid(catalog, constraint.table),
                     std::string(1, constraint.type),
-                    false,
-                    false,
+                    key != nullptr && key->deferrable,
+                    key != nullptr && key->deferred,
                     true,
                     table_oid(*constraint.schema),
                     int64_t{0},
@@ -382,8 +382,9 @@ std::vector<SystemRow> sequence_list(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, sequence] : catalog.sequences) {
     const auto& d = sequence->definition();
-    rows.push_back({schema_name(name), name_in_schema(name), owner_name(sequence_access_of(catalog, d.id), catalog),
-                    type_name(make_type(d.type)), d.start, d.minimum, d.maximum, d.increment, d.cycles, int64_t{1}});
+    rows.push_back({sequence_oid(*sequence), schema_name(name), name_in_schema(name),
+                    owner_name(sequence_access_of(catalog, d.id), catalog), type_name(make_type(d.type)), d.start,
+                    d.minimum, d.maximum, d.increment, d.cycles, int64_t{1}});
   }
   return rows;
 }
@@ -522,9 +523,9 @@ std::vector<SystemTable> catalog_relation_tables() {
        columns_of("seqrelid:int8 seqtypid:int8 seqstart:int8 seqincrement:int8 seqmax:int8 seqmin:int8 seqcache:int8 "
                   "seqcycle:bool"),
        sequences},
-      {kSchema, "pg_sequences",
-       columns_of("schemaname sequencename sequenceowner data_type start_value:int8 min_value:int8 max_value:int8 "
-                  "increment_by:int8 cycle:bool cache_size:int8"),
+      {kSchema, "scyper_sequences",
+       columns_of("scyper_oid:int8 schemaname sequencename sequenceowner data_type start_value:int8 min_value:int8 "
+                  "max_value:int8 increment_by:int8 cycle:bool cache_size:int8"),
        sequence_list},
       {kSchema, "pg_depend",
        columns_of("classid:int8 objid:int8 objsubid:int4 refclassid:int8 refobjid:int8 refobjsubid:int4 deptype"),

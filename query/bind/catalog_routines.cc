@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
+#include "bind/type_functions.h"
 #include "parse/printer.h"
 #include "query/search_path.h"
 
@@ -16,7 +17,7 @@ namespace {
 using T = TypeId;
 
 constexpr int64_t kVoidOid = 2278, kTriggerOid = 2279, kAnyElementOid = 2283, kAnyArrayOid = 2277, kSqlOid = 14,
-                  kPlpgsqlOid = 13575;
+                  kInternalOid = 12, kPlpgsqlOid = 13575;
 
 int64_t parameter_oid(const SqlType& type, const std::string& relation, uint32_t domain = 0) {
   if (domain != 0) return domain_oid(domain);
@@ -28,6 +29,12 @@ int64_t parameter_oid(const SqlType& type, const std::string& relation, uint32_t
 template <class Items>
 std::string array_text(const Items& items) {
   return absl::StrCat("{", absl::StrJoin(items, ","), "}");
+}
+
+// Of an oidvector.
+std::string vector_text(const std::vector<int64_t>& numbers) {
+  if (numbers.empty()) return "{}";
+  return absl::StrCat("[0:", static_cast<int64_t>(numbers.size()) - 1, "]=", array_text(numbers));
 }
 
 std::string quoted_element(const std::string& text) {
@@ -72,6 +79,7 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
           std::bit_cast<int64_t>(100.0),
           std::bit_cast<int64_t>(routine.returns_set ? 1000.0 : 0.0),
           variadic,
+          int64_t{0},
           routine.procedure ? "p" : "f",
           routine.is_definer,
           false,
@@ -84,20 +92,55 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
           routine.input_count(),
           defaults,
           result,
-          inputs.empty() ? std::string("{}")
-                         : absl::StrCat("[0:", static_cast<int64_t>(inputs.size()) - 1, "]=", array_text(inputs)),
+          vector_text(inputs),
           has_outputs ? SystemValue(array_text(all)) : SystemValue(),
           has_outputs ? SystemValue(array_text(modes)) : SystemValue(),
           has_names ? SystemValue(array_text(names)) : SystemValue(),
           defaults > 0 ? SystemValue(default_texts) : SystemValue(),
+          SystemValue(),
           std::string(without_search_path(routine.body)),
+          SystemValue(),
           SystemValue(),
           SystemValue(),
           access_value(routine.access, catalog)};
 }
 
+SystemRow type_function_row(const TypeFunction& function) {
+  return {function.oid,
+          function.name,
+          kCatalogSchemaOid,
+          kOwnerOid,
+          kInternalOid,
+          std::bit_cast<int64_t>(1.0),
+          std::bit_cast<int64_t>(0.0),
+          int64_t{0},
+          int64_t{0},
+          "f",
+          false,
+          false,
+          true,
+          false,
+          "i",
+          "s",
+          function.arguments.size(),
+          size_t{0},
+          function.result,
+          vector_text(function.arguments),
+          SystemValue(),
+          SystemValue(),
+          SystemValue(),
+          SystemValue(),
+          SystemValue(),
+          function.name,
+          SystemValue(),
+          SystemValue(),
+          SystemValue(),
+          SystemValue()};
+}
+
 std::vector<SystemRow> routines(const Catalog& catalog) {
   std::vector<SystemRow> rows;
+  for (const TypeFunction& function : all_type_functions()) rows.push_back(type_function_row(function));
   for (const auto& [name, routine] : catalog.routines) rows.push_back(routine_row(catalog, name, *routine));
   return rows;
 }
@@ -197,10 +240,11 @@ std::vector<SystemTable> catalog_routine_tables() {
   return {
       {kSchema, "pg_proc",
        columns_of("oid:int8 proname pronamespace:int8 proowner:int8 prolang:int8 procost:float4 prorows:float4 "
-                  "provariadic:int8 prokind prosecdef:bool proleakproof:bool proisstrict:bool proretset:bool "
-                  "provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:int8 proargtypes:int8[] "
-                  "proallargtypes:int8[] proargmodes:text[] proargnames:text[] proargdefaults prosrc prosqlbody "
-                  "proconfig:text[] "
+                  "provariadic:int8 prosupport:regproc prokind prosecdef:bool proleakproof:bool proisstrict:bool "
+                  "proretset:bool "
+                  "provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:int8 proargtypes:oidvector "
+                  "proallargtypes:int8[] proargmodes:text[] proargnames:text[] proargdefaults "
+                  "protrftypes:int8[] prosrc probin prosqlbody proconfig:text[] "
                   "proacl:text[]"),
        routines},
       {kSchema, "pg_language", columns_of("oid:int8 lanname lanowner:int8 lanispl:bool lanpltrusted:bool"), languages},

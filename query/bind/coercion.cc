@@ -192,7 +192,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
     SCYPER_ASSIGN_OR_RETURN(expr, object_text(*kind, std::move(expr)));
     return coerce(std::move(expr), target, context);
   }
-  if (const auto kind = object_kind(target); kind.has_value() && *kind != ObjectKind::kVector)
+  if (const auto kind = object_kind(target); kind.has_value() && !is_vector(*kind))
     return cast_to_object(*kind, std::move(expr));
   if (reads_zones(from, target)) program_->volatile_result = true;
   if (expr->kind == BoundKind::kRow) {

@@ -157,6 +157,15 @@ std::string data_type(const SqlType& type) {
   return type.id == T::kEnum ? "USER-DEFINED" : type_name(without_modifiers(type));
 }
 
+// The sequence of an identity column.
+const storage::SequenceDefinition* identity_of(const Catalog& catalog, TableId table, uint32_t column) {
+  for (const auto& [name, sequence] : catalog.sequences) {
+    const storage::SequenceDefinition& definition = sequence->definition();
+    if (definition.is_identity && definition.owner == table && definition.owner_column == column) return &definition;
+  }
+  return nullptr;
+}
+
 SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, size_t i) {
   const SqlType& type = relation.column_type(i);
   const Sizes sizes = sizes_of(type, relation.schema != nullptr);
@@ -166,6 +175,9 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
         rules != catalog.rules.end() && i < rules->second.columns.size())
       rule = &rules->second.columns[i];
   const bool is_identity = rule != nullptr && rule->identity != Identity::kNone;
+  const bool is_generated = rule != nullptr && !rule->generated_text.empty();
+  const storage::SequenceDefinition* sequence =
+      is_identity ? identity_of(catalog, relation.schema->id, static_cast<uint32_t>(i)) : nullptr;
   std::string value = is_identity ? "" : default_of_column(catalog, relation, i);
   const Domain* domain = rule == nullptr ? nullptr : catalog.find_domain(rule->domain);
   const bool nullable =
@@ -192,8 +204,19 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
           user_type_schema(type),
           user_type_name(type),
           std::to_string(i + 1),
+          "NO",
           is_identity ? "YES" : "NO",
-          rule != nullptr && !rule->generated_text.empty() ? "ALWAYS" : "NEVER",
+          !is_identity                          ? SystemValue()
+          : rule->identity == Identity::kAlways ? SystemValue("ALWAYS")
+                                                : SystemValue("BY DEFAULT"),
+          sequence == nullptr ? SystemValue() : SystemValue(std::to_string(sequence->start)),
+          sequence == nullptr ? SystemValue() : SystemValue(std::to_string(sequence->increment)),
+          sequence == nullptr ? SystemValue() : SystemValue(std::to_string(sequence->maximum)),
+          sequence == nullptr ? SystemValue() : SystemValue(std::to_string(sequence->minimum)),
+          sequence != nullptr && sequence->cycles ? "YES" : "NO",
+          is_generated ? "ALWAYS" : "NEVER",
+          is_generated ? SystemValue(shown_default(catalog, *relation.schema, static_cast<uint32_t>(i), false))
+                       : SystemValue(),
           relation.schema != nullptr ? "YES" : "NO"};
 }
 
@@ -228,40 +251,61 @@ std::vector<SystemRow> domain_rules(const Catalog& catalog) {
   return rows;
 }
 
-// A unique index that CREATE INDEX made looks the same to us as a UNIQUE constraint's.
-std::vector<SystemRow> table_rules(const Catalog& catalog) {
+// A routine's own name for tools: routines may share a name.
+std::string specific_name(std::string_view key, const Routine& routine) {
+  return name_in_schema(key) + "_" + std::to_string(routine_oid(routine));
+}
+
+SystemRow parameter_row(std::string_view key, const Routine& routine, size_t position) {
+  const RoutineParameter& parameter = routine.parameters[position];
+  const Sizes sizes = sizes_of(parameter.type, false);
+  const bool is_table = routine.returns_set && parameter.mode == ParameterMode::kOut;
+  return {kCatalogName,
+          schema_name(key),
+          specific_name(key, routine),
+          position + 1,
+          is_table || parameter.mode == ParameterMode::kOut ? "OUT"
+          : parameter.mode == ParameterMode::kInOut         ? "INOUT"
+                                                            : "IN",
+          is_table ? "YES" : "NO",
+          "NO",
+          parameter.name.empty() ? SystemValue() : SystemValue(parameter.name),
+          parameter.type.id == T::kUnknown ? std::string("anyelement") : data_type(parameter.type),
+          sizes.characters,
+          sizes.bytes,
+          sizes.precision,
+          sizes.radix,
+          sizes.scale,
+          sizes.datetime,
+          kCatalogName,
+          user_type_schema(parameter.type),
+          user_type_name(parameter.type),
+          std::to_string(position + 1),
+          parameter.has_default ? SystemValue(parameter.default_text) : SystemValue()};
+}
+
+std::vector<SystemRow> parameters(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  for (const auto& [name, table] : catalog.tables)
-    for (const auto& index : table->schema().indexes)
-      if (index.unique)
-        rows.push_back({kCatalogName, schema_name(name), name_in_schema(index.name), kCatalogName, schema_name(name),
-                        name_in_schema(name), index.primary ? "PRIMARY KEY" : "UNIQUE", "NO", "NO", "YES"});
+  for (const auto& [key, routine] : catalog.routines)
+    for (size_t i = 0; i < routine->parameters.size(); i++) rows.push_back(parameter_row(key, *routine, i));
   return rows;
 }
 
-std::vector<SystemRow> key_column_usage(const Catalog& catalog) {
+// Of views alone: the standard knows no materialized ones.
+std::vector<SystemRow> view_tables(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  for (const auto& [name, table] : catalog.tables)
-    for (const auto& index : table->schema().indexes)
-      for (size_t i = 0; index.unique && i < index.columns.size(); i++)
-        rows.push_back({kCatalogName,
-                        schema_name(name),
-                        name_in_schema(index.name),
-                        kCatalogName,
-                        schema_name(name),
-                        name_in_schema(name),
-                        table->schema().columns[index.columns[i]].name,
-                        i + 1,
-                        {}});
+  for (const auto& [name, view] : catalog.views)
+    for (const std::string& relation : view->relations)
+      rows.push_back({kCatalogName, schema_name(name), name_in_schema(name), kCatalogName, schema_name(relation),
+                      name_in_schema(relation)});
   return rows;
 }
 
 std::vector<SystemRow> routines(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, routine] : catalog.routines)
-    rows.push_back({kCatalogName, schema_name(name), name_in_schema(name) + "_" + std::to_string(routine_oid(*routine)),
-                    kCatalogName, schema_name(name), name_in_schema(name),
-                    routine->procedure ? "PROCEDURE" : "FUNCTION",
+    rows.push_back({kCatalogName, schema_name(name), specific_name(name, *routine), kCatalogName, schema_name(name),
+                    name_in_schema(name), routine->procedure ? "PROCEDURE" : "FUNCTION",
                     routine->procedure ? SystemValue() : SystemValue(type_name(routine->return_type)), "EXTERNAL",
                     std::string(without_search_path(routine->body)), "PLPGSQL"});
   return rows;
@@ -297,7 +341,9 @@ std::vector<SystemTable> information_schema_tables() {
            "data_type character_maximum_length:int4 character_octet_length:int4 numeric_precision:int4 "
            "numeric_precision_radix:int4 numeric_scale:int4 datetime_precision:int4 interval_type domain_catalog "
            "domain_schema domain_name udt_catalog "
-           "udt_schema udt_name dtd_identifier is_identity is_generated is_updatable"),
+           "udt_schema udt_name dtd_identifier is_self_referencing is_identity "
+           "identity_generation identity_start identity_increment identity_maximum identity_minimum identity_cycle "
+           "is_generated generation_expression is_updatable"),
        columns},
       {kSchema, "domains",
        columns_of("domain_catalog domain_schema domain_name data_type character_maximum_length:int4 "
@@ -308,14 +354,14 @@ std::vector<SystemTable> information_schema_tables() {
        columns_of("constraint_catalog constraint_schema constraint_name domain_catalog domain_schema domain_name "
                   "is_deferrable initially_deferred"),
        domain_rules},
-      {kSchema, "table_constraints",
-       columns_of("constraint_catalog constraint_schema constraint_name table_catalog table_schema table_name "
-                  "constraint_type is_deferrable initially_deferred enforced"),
-       table_rules},
-      {kSchema, "key_column_usage",
-       columns_of("constraint_catalog constraint_schema constraint_name table_catalog table_schema table_name "
-                  "column_name ordinal_position:int4 position_in_unique_constraint:int4"),
-       key_column_usage},
+      {kSchema, "parameters",
+       columns_of("specific_catalog specific_schema specific_name ordinal_position:int4 parameter_mode is_result "
+                  "as_locator parameter_name data_type character_maximum_length:int4 character_octet_length:int4 "
+                  "numeric_precision:int4 numeric_precision_radix:int4 numeric_scale:int4 datetime_precision:int4 "
+                  "udt_catalog udt_schema udt_name dtd_identifier parameter_default"),
+       parameters},
+      {kSchema, "view_table_usage",
+       columns_of("view_catalog view_schema view_name table_catalog table_schema table_name"), view_tables},
       {kSchema, "routines",
        columns_of("specific_catalog specific_schema specific_name routine_catalog routine_schema routine_name "
                   "routine_type data_type routine_body routine_definition external_language"),

@@ -4,6 +4,7 @@
 
 #include "base/object_name.h"
 #include "bind/system_types.h"
+#include "bind/type_functions.h"
 #include "parse/printer.h"
 #include "parse/type_resolver.h"
 
@@ -18,7 +19,7 @@ constexpr struct {
 } kKinds[] = {{"regclass", ObjectKind::kRelation},   {"regtype", ObjectKind::kType},
               {"regproc", ObjectKind::kRoutine},     {"regprocedure", ObjectKind::kSignature},
               {"regnamespace", ObjectKind::kSchema}, {"regrole", ObjectKind::kRole},
-              {"int2vector", ObjectKind::kVector}};
+              {"int2vector", ObjectKind::kVector},   {"oidvector", ObjectKind::kOidVector}};
 
 // Key and number of what pg_class has, and of the system tables.
 std::map<std::string, int64_t> relations(const Catalog& catalog) {
@@ -60,20 +61,21 @@ std::map<int64_t, std::string> type_names(const Catalog& catalog) {
 
 SqlType number_type(ObjectKind kind) {
   SqlType type = make_type(TypeId::kInt8);
-  if (kind == ObjectKind::kVector) type = make_array(make_type(TypeId::kInt2));
+  if (is_vector(kind)) type = make_array(make_type(kind == ObjectKind::kVector ? TypeId::kInt2 : TypeId::kInt8));
   type.length = kFirstLength - static_cast<int32_t>(kind);
   return type;
 }
 
 std::optional<ObjectKind> object_kind(const SqlType& type) {
-  const bool is_number = type.id == TypeId::kInt8 || (type.id == TypeId::kArray && type.element == TypeId::kInt2);
+  const bool is_list = type.id == TypeId::kArray && (type.element == TypeId::kInt2 || type.element == TypeId::kInt8);
+  const bool is_number = type.id == TypeId::kInt8 || is_list;
   if (!is_number || type.length > kFirstLength) return std::nullopt;
   return static_cast<ObjectKind>(kFirstLength - type.length);
 }
 
 std::optional<ObjectKind> object_kind_of_name(std::string_view type_name) {
   for (const auto& [name, kind] : kKinds)
-    if (name == type_name && kind != ObjectKind::kVector) return kind;
+    if (name == type_name && !is_vector(kind)) return kind;
   return std::nullopt;
 }
 
@@ -91,7 +93,7 @@ std::string_view name_of_kind(ObjectKind kind) {
 }
 
 std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind kind) {
-  std::map<int64_t, std::string> all;
+  std::map<int64_t, std::string> all = {{0, "-"}};
   switch (kind) {
     case ObjectKind::kRelation:
       for (const auto& [key, oid] : relations(catalog)) all.emplace(oid, quote_identifier(key));
@@ -102,8 +104,10 @@ std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind k
       }
       break;
     case ObjectKind::kType:
-      return type_names(catalog);
+      all.merge(type_names(catalog));
+      break;
     case ObjectKind::kRoutine:
+      for (const TypeFunction& function : all_type_functions()) all.emplace(function.oid, function.name);
       for (const auto& [key, routine] : catalog.routines) all.emplace(routine_oid(*routine), quote_identifier(key));
       break;
     case ObjectKind::kSignature:
@@ -116,6 +120,7 @@ std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind k
       for (const auto& [name, role] : catalog.roles.all()) all.emplace(int64_t{role->id}, quote_identifier(name));
       break;
     case ObjectKind::kVector:
+    case ObjectKind::kOidVector:
       break;
   }
   return all;
@@ -127,6 +132,7 @@ std::multimap<std::string, int64_t> object_numbers(const Catalog& catalog, Objec
     for (const auto& [key, oid] : relations(catalog)) all.emplace(key, oid);
     for (const SystemTable& table : system_tables()) all.emplace(table.name, system_table_oid(table.name));
   } else if (kind == ObjectKind::kRoutine) {
+    for (const TypeFunction& function : all_type_functions()) all.emplace(function.name, function.oid);
     for (const auto& [key, routine] : catalog.routines) all.emplace(key, routine_oid(*routine));
   } else if (kind == ObjectKind::kSchema) {
     for (const auto& [oid, name] : schema_names(catalog)) all.emplace(name, oid);

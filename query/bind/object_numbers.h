@@ -12,10 +12,10 @@
 
 // PostgreSQL's types whose values are numbers of objects and whose text is a name: regclass and its kin. Here they are
 // bigint with a length that says which of them, and only in expressions: what leaves a statement is the name. So is
-// int2vector: smallint[] whose text is "1 2".
+// int2vector and oidvector: smallint[] and bigint[] whose text is "1 2".
 namespace scyper::query {
 
-enum class ObjectKind : int32_t { kRelation, kType, kRoutine, kSignature, kSchema, kRole, kVector };
+enum class ObjectKind : int32_t { kRelation, kType, kRoutine, kSignature, kSchema, kRole, kVector, kOidVector };
 
 // Where names are looked up (search_path), of the schemas that exist.
 std::vector<std::string> current_schemas(const Catalog& catalog);
@@ -26,6 +26,7 @@ std::optional<ObjectKind> object_kind(const SqlType& type);
 // regclass, regtype, regproc, regprocedure, regnamespace, regrole; nullopt for other names.
 std::optional<ObjectKind> object_kind_of_name(std::string_view type_name);
 std::string_view name_of_kind(ObjectKind kind);
+inline bool is_vector(ObjectKind kind) { return kind == ObjectKind::kVector || kind == ObjectKind::kOidVector; }
 // What routines declare for objects of the catalog: regclass and its kin, oid, name. nullopt: another type.
 std::optional<SqlType> catalog_type(const ast::TypeName& type);
 

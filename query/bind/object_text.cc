@@ -53,6 +53,7 @@ std::string constraint_text(const Catalog& catalog, const TableConstraint& const
                                   column_list(parent->schema(), key.referenced));
   if (key.on_update != ReferentialAction::kNoAction) absl::StrAppend(&text, " ON UPDATE ", action_text(key.on_update));
   if (key.on_delete != ReferentialAction::kNoAction) absl::StrAppend(&text, " ON DELETE ", action_text(key.on_delete));
+  if (key.deferrable) absl::StrAppend(&text, " DEFERRABLE", key.deferred ? " INITIALLY DEFERRED" : "");
   return text;
 }
 

@@ -3,10 +3,12 @@
 #include "base/object_name.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
+#include "bind/type_functions.h"
 #include "parse/printer.h"
 #include "query/foreign_table.h"
 #include "query/search_path.h"
 #include "query/settings.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -44,8 +46,30 @@ struct TypeRow {
   std::string default_text = "";
 };
 
+// The functions of a domain that write are those of its base.
+TypeFunctions functions_of(const TypeRow& row) {
+  const bool is_array = row.category == 'A' && row.element != 0;
+  const TypeFunctions* found = find_type_functions(is_array           ? std::string_view("array")
+                                                   : *row.kind == 'e' ? std::string_view("enum")
+                                                                      : std::string_view(row.name));
+  if (*row.kind != 'd') return found == nullptr ? TypeFunctions{} : *found;
+  TypeFunctions functions = *find_type_functions("domain");
+  for (const SystemType& base : kSystemTypes)
+    if (const TypeFunctions* of = find_type_functions(base.name); base.oid == row.base && of != nullptr)
+      functions.out = of->out, functions.send = of->send;
+  return functions;
+}
+
+const char* alignment_of(const TypeRow& row) {
+  if (row.name == "uuid" || row.name == "name" || row.length == 1) return "c";
+  if (row.name == "interval" || row.length == 8) return "d";
+  return row.length == 2 ? "s" : "i";
+}
+
 SystemRow type_row(const TypeRow& row) {
   constexpr int kByValueBytesMax = 8;
+  const TypeFunctions functions = functions_of(row);
+  const bool is_array = row.category == 'A' && row.element != 0;
   return {row.oid,
           row.name,
           row.schema,
@@ -58,14 +82,24 @@ SystemRow type_row(const TypeRow& row) {
           true,
           ",",
           int64_t{0},
+          is_array ? kArraySubscriptOid : int64_t{0},
           row.element,
           row.array,
+          functions.in,
+          functions.out,
+          functions.receive,
+          functions.send,
+          int64_t{0},
+          int64_t{0},
+          int64_t{0},
+          alignment_of(row),
           row.length > 0 ? "p" : "x",
           row.not_null,
           row.base,
           row.modifier,
           0,
           row.collation,
+          SystemValue(),
           row.default_text.empty() ? SystemValue() : SystemValue(row.default_text),
           SystemValue()};
 }
@@ -223,6 +257,14 @@ std::vector<SystemRow> setting_list(const Catalog&) {
 }
 std::vector<SystemRow> nothing(const Catalog&) { return {}; }
 
+// As they are when the statement is compiled.
+std::vector<SystemRow> time_zones(const Catalog&) {
+  std::vector<SystemRow> rows;
+  for (const KnownZone& zone : known_zones())
+    rows.push_back({zone.name, zone.abbreviation, zone.east_seconds, zone.is_summer});
+  return rows;
+}
+
 struct EmptyTable {
   std::string_view name;
   std::string_view columns;
@@ -236,6 +278,17 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_db_role_setting", "setdatabase:int8 setrole:int8 setconfig:text[]"},
     {"pg_default_acl", "oid:int8 defaclrole:int8 defaclnamespace:int8 defaclobjtype defaclacl:text[]"},
     {"pg_event_trigger", "oid:int8 evtname evtevent evtowner:int8 evtfoid:int8 evtenabled evttags:text[]"},
+    {"pg_locks",
+     "locktype database:int8 relation:int8 page:int4 tuple:int2 virtualxid transactionid classid:int8 objid:int8 "
+     "objsubid:int2 virtualtransaction pid:int4 mode granted:bool fastpath:bool waitstart:timestamptz"},
+    {"pg_prepared_xacts", "transaction gid prepared:timestamptz owner database"},
+    {"pg_rules", "schemaname tablename rulename definition"},
+    {"pg_seclabels", "objoid:int8 classoid:int8 objsubid:int4 objtype objnamespace:int8 objname provider label"},
+    {"pg_stats",
+     "schemaname tablename attname inherited:bool null_frac:float4 avg_width:int4 n_distinct:float4 "
+     "most_common_vals:text[] most_common_freqs:float4[] histogram_bounds:text[] correlation:float4 "
+     "most_common_elems:text[] most_common_elem_freqs:float4[] elem_count_histogram:float4[]"},
+    {"pg_stat_user_functions", "funcid:int8 schemaname funcname calls:int8 total_time:float8 self_time:float8"},
     {"pg_inherits", "inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"},
     {"pg_largeobject_metadata", "oid:int8 lomowner:int8 lomacl:text[]"},
     {"pg_partitioned_table", "partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector"},
@@ -266,8 +319,10 @@ std::vector<SystemTable> pg_catalog_tables() {
       {kSchema, "pg_namespace", columns_of("oid:int8 nspname nspowner:int8 nspacl:text[]"), namespaces},
       {kSchema, "pg_type",
        columns_of("oid:int8 typname typnamespace:int8 typowner:int8 typlen:int2 typbyval:bool typtype typcategory "
-                  "typispreferred:bool typisdefined:bool typdelim typrelid:int8 typelem:int8 typarray:int8 typstorage "
-                  "typnotnull:bool typbasetype:int8 typtypmod:int4 typndims:int4 typcollation:int8 typdefault "
+                  "typispreferred:bool typisdefined:bool typdelim typrelid:int8 typsubscript:regproc typelem:int8 "
+                  "typarray:int8 typinput:regproc typoutput:regproc typreceive:regproc typsend:regproc "
+                  "typmodin:regproc typmodout:regproc typanalyze:regproc typalign typstorage typnotnull:bool "
+                  "typbasetype:int8 typtypmod:int4 typndims:int4 typcollation:int8 typdefaultbin typdefault "
                   "typacl:text[]"),
        types},
       {kSchema, "pg_enum", columns_of("oid:int8 enumtypid:int8 enumsortorder:float4 enumlabel"), enum_labels},
@@ -310,6 +365,7 @@ std::vector<SystemTable> pg_catalog_tables() {
        columns_of("name setting unit category short_desc extra_desc context vartype source min_val max_val "
                   "enumvals:text[] boot_val reset_val sourcefile sourceline:int4 pending_restart:bool"),
        setting_list},
+      {kSchema, "scyper_time_zones", columns_of("name abbrev seconds:int4 is_dst:bool"), time_zones},
       {kSchema, "pg_foreign_table", columns_of("ftrelid:int8 ftserver:int8 ftoptions:text[]"), foreign_tables},
   };
   for (const EmptyTable& table : kEmptyTables)

@@ -87,6 +87,7 @@ class PlBinder {
   StatusOr<std::unique_ptr<BoundQuery>> bind_cursor_query(const VariableScope::Cursor& cursor);
   VariableScope::CursorLoop add_identities(const ast::SelectStatement& select, BoundQuery* query);
   void add_current_rows(const plpgsql::Statement& statement, size_t at, StepList* out);
+  bool gives_cursors() const;
   Status bind_open(const plpgsql::Open& statement, StepList* out);
   Status bind_fetch(const plpgsql::Fetch& statement, StepList* out);
   Status bind_close(const plpgsql::Close& statement, StepList* out);

@@ -101,6 +101,15 @@ StatusOr<uint32_t> PlBinder::cursor_variable(const plpgsql::Target& target) {
   return variable;
 }
 
+// Whether what it returns may be the name of a cursor: refcursor is a text here.
+bool PlBinder::gives_cursors() const {
+  const auto is_name = [](const SqlType& type) { return type.id == TypeId::kText; };
+  return is_name(routine_.return_type) ||
+         std::any_of(routine_.parameters.begin(), routine_.parameters.end(), [&](const RoutineParameter& parameter) {
+           return parameter.mode != ParameterMode::kIn && is_name(parameter.type);
+         });
+}
+
 Status PlBinder::bind_open(const plpgsql::Open& statement, StepList* out) {
   auto step = new_step(StepKind::kOpen, statement);
   SCYPER_ASSIGN_OR_RETURN(step->variable, cursor_variable(statement.cursor));
@@ -122,6 +131,8 @@ Status PlBinder::bind_open(const plpgsql::Open& statement, StepList* out) {
     SCYPER_RETURN_IF_ERROR(bind_cursor_arguments(*cursor, statement.args, statement.arg_names, statement, out));
     SCYPER_ASSIGN_OR_RETURN(step->query, bind_cursor_query(*cursor));
   }
+  // A cursor that leaves the routine is the client's, who fetches from it in later statements of the transaction.
+  if (gives_cursors()) binder_.program_->writes = true;
   step->scroll = scroll != plpgsql::ScrollOption::kNoScroll;
   if (step->query != nullptr)
     for (const auto& output : step->query->outputs)

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/object_name.h"
+#include "bind/object_numbers.h"
 #include "bind/system_types.h"
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
@@ -151,8 +152,15 @@ std::vector<SystemColumn> columns_of(std::string_view list) {
     TypeId type = TypeId::kText;
     for (const SystemType& known : kSystemTypes)
       if (colon != std::string_view::npos && known.name == word.substr(colon + 1)) type = known.id;
-    const bool is_vector = word.ends_with(":vector");
-    columns.push_back({word.substr(0, colon), is_vector ? TypeId::kInt2 : type, is_array, is_vector});
+    int32_t kind = -1;
+    if (colon != std::string_view::npos) {
+      const std::string_view name = word.substr(colon + 1);
+      if (name == "vector") kind = static_cast<int32_t>(ObjectKind::kVector);
+      if (name == "oidvector") kind = static_cast<int32_t>(ObjectKind::kOidVector);
+      if (const auto object = object_kind_of_name(name); object.has_value()) kind = static_cast<int32_t>(*object);
+    }
+    if (kind >= 0) type = number_type(static_cast<ObjectKind>(kind)).id;
+    columns.push_back({word.substr(0, colon), type, is_array, kind});
   }
   return columns;
 }

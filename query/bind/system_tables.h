@@ -13,7 +13,7 @@ struct SystemColumn {
   std::string_view name;
   TypeId type;  // kText for PostgreSQL's name, kInt8 for oid
   bool is_array = false;
-  bool is_vector = false;  // int2vector
+  int32_t kind = -1;  // ObjectKind, of regproc and its kin and vectors: what leaves a statement is a name, or "1 2"
 };
 
 struct SystemValue {

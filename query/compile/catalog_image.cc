@@ -224,6 +224,8 @@ template <typename IO>
 void walk_more(IO& io, ForeignKey& key) {
   walk_bool(io, key.checks);
   walk_bool(io, key.acts);
+  walk_bool(io, key.deferrable);
+  walk_bool(io, key.deferred);
 }
 
 template <typename IO>

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "compile/definition_alter.h"
 #include "parse/ast.h"
+#include "parse/name_path.h"
 #include "query/catalog.h"
 #include "query/database.h"
 #include "query/exec_context.h"
@@ -131,7 +132,26 @@ class Definer {
   Status check_references(const ForeignKey& key, const std::string& name);
   Status validate_constraint(const ast::AlterTableCommand& command, const std::string& name);
   Status drop_constraint(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
+  Status alter_constraint(const ast::AlterTableCommand& command, const std::string& name);
   Status check_views(const std::string& name);
+  // definition_identity.cc
+  StatusOr<std::string> identity_sequence(TableId table, uint32_t column);
+  Status add_identity(const ast::AlterTableCommand& command, const std::string& name);
+  Status set_identity(const ast::AlterTableCommand& command, const std::string& name);
+  Status drop_identity(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
+  // definition_views.cc
+  std::string with_stars_expanded(const std::string& text) const;
+  std::vector<std::string> readers_of(const std::string& name) const;
+  const std::string& query_of_view(const std::string& name) const;
+  Status change_views(const std::vector<std::string>& views, const NamePath& path);
+  Status rename_below_views(const std::string& from, const std::string& to);
+  Status rename_column_below_views(const std::string& name, const std::vector<std::string>& columns);
+  Status drop_column_below_views(const std::string& name, uint32_t column);
+  Status rename_routine_in_views(const std::string& from, const std::string& to);
+  Status rename_view_column(const std::string& name, const std::string& from, const std::string& to);
+  bool view_reads(const std::string& view, const std::string& name, uint32_t column) const;
+  Status drop_readers(const std::string& name, uint32_t column, bool cascade, ResultSet* result);
+  Status check_unread(const std::string& name, uint32_t column);
   // definition_query.cc
   StatusOr<ResultSet> query(const std::string& sql, QueryFacts* facts = nullptr);
   StatusOr<bool> has_no_rows(const std::string& sql);
@@ -158,7 +178,6 @@ class Definer {
   // definition_rename.cc
   Status rename(const ast::RenameStatement& rename, ResultSet* result);
   Status check_new_name(const std::string& name) const;
-  Status check_unviewed(const std::string& name);
   Status rename_table(const std::string& from, const std::string& to);
   Status rename_type(const std::string& from, const std::string& to);
   Status rename_column(const std::string& name, const std::string& from, const std::string& to);

@@ -135,6 +135,14 @@ Status Definer::alter_one(const ast::AlterTableCommand& command, const std::stri
       return drop_constraint(command, name, result);
     case ast::AlterTableAction::kValidateConstraint:
       return validate_constraint(command, name);
+    case ast::AlterTableAction::kAlterConstraint:
+      return alter_constraint(command, name);
+    case ast::AlterTableAction::kAddIdentity:
+      return add_identity(command, name);
+    case ast::AlterTableAction::kSetIdentity:
+      return set_identity(command, name);
+    case ast::AlterTableAction::kDropIdentity:
+      return drop_identity(command, name, result);
     case ast::AlterTableAction::kTrigger:
       return set_firing(command, name);
     case ast::AlterTableAction::kSetOwner:
@@ -330,6 +338,7 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
                  -1);
   if (visible_columns(table->schema()) == 1) return error("0A000", "tables without columns are not supported", -1);
   SCYPER_RETURN_IF_ERROR(drop_rules_of(column, command, &change, result));
+  SCYPER_RETURN_IF_ERROR(drop_readers(name, column, command.cascade, result));
   drop_sequences_of(id, static_cast<int>(column));
   drop_column_of_hot_views(table->schema(), column);
   remove_column(&change, column);
@@ -338,12 +347,14 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
       if (key.table == id && other->schema().id != id)
         for (uint32_t& position : key.referenced) position -= position > column ? 1 : 0;
   move_owned_sequences(id, column);
-  return apply_change(std::move(change));
+  SCYPER_RETURN_IF_ERROR(apply_change(std::move(change)));
+  return drop_column_below_views(name, column);
 }
 
 // Indexes on expressions and partial ones that read the column are made anew.
 Status Definer::set_type(const ast::AlterTableCommand& command, const std::string& name) {
   SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
+  SCYPER_RETURN_IF_ERROR(check_unread(name, column));
   std::vector<std::string> definitions;
   for (const std::string& index : indexes_that_read(next().find_table(name)->schema(), column)) {
     const auto table = next().find_table(name);
@@ -496,92 +507,6 @@ Status Definer::add_constraint(const ast::Constraint& constraint, const std::vec
     default:
       return absl::OkStatus();
   }
-}
-
-// Of one that was added as NOT VALID: the rows that were there.
-Status Definer::validate_constraint(const ast::AlterTableCommand& command, const std::string& name) {
-  auto table = next().find_table(name);
-  const TableRules rules = next().rules[table->schema().id];
-  auto is_named = [&](const auto& rule) { return bare_name(rule.name) == command.name; };
-  if (auto key = std::find_if(rules.foreign_keys.begin(), rules.foreign_keys.end(), is_named);
-      key != rules.foreign_keys.end())
-    return check_references(*key, name);
-  auto check = std::find_if(rules.checks.begin(), rules.checks.end(), is_named);
-  if (check == rules.checks.end()) {
-    const auto& indexes = table->schema().indexes;
-    const bool exists = std::any_of(indexes.begin(), indexes.end(), [&](const storage::IndexDef& index) {
-      return index.constraint && is_named(index);
-    });
-    return error(exists ? "42809" : "42704",
-                 absl::StrCat("constraint \"", command.name, "\" of relation \"", name,
-                              exists ? "\" is not a foreign key or check constraint" : "\" does not exist"),
-                 -1);
-  }
-  SCYPER_ASSIGN_OR_RETURN(const bool holds, has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(name),
-                                                                     " WHERE NOT (", check->expression, ") LIMIT 1")));
-  if (holds) return absl::OkStatus();
-  return error(
-      "23514",
-      absl::StrCat("check constraint \"", command.name, "\" of relation \"", name, "\" is violated by some row"), -1);
-}
-
-// The rows that are there have what they refer to.
-Status Definer::check_references(const ForeignKey& key, const std::string& name) {
-  if (RowsElsewhereScope::now() == RowsElsewhere::kLacking) return Status();  // by the primary
-  const storage::TableSchema& schema = next().find_table(name)->schema();
-  const storage::TableSchema& parent = next().find_table(key.table)->schema();
-  std::string columns, names, present, matches;
-  for (size_t i = 0; i < key.columns.size(); i++) {
-    const std::string mine = "c." + quote_identifier(schema.columns[key.columns[i]].name);
-    absl::StrAppend(&columns, i == 0 ? "" : ", ", mine, "::text");
-    absl::StrAppend(&names, i == 0 ? "" : ", ", schema.columns[key.columns[i]].name);
-    absl::StrAppend(&present, i == 0 ? "" : " AND ", mine, " IS NOT NULL");
-    absl::StrAppend(&matches, i == 0 ? "" : " AND ", "p.", quote_identifier(parent.columns[key.referenced[i]].name),
-                    " = ", mine);
-  }
-  SCYPER_ASSIGN_OR_RETURN(
-      ResultSet rows, query(absl::StrCat("SELECT ", columns, " FROM ", quote_identifier(name), " c WHERE ", present,
-                                         " AND NOT EXISTS (SELECT 1 FROM ", quote_identifier(parent.name), " p WHERE ",
-                                         matches, ") LIMIT 1")));
-  if (rows.row_count() == 0) return absl::OkStatus();
-  std::string values;
-  for (size_t i = 0; i < key.columns.size(); i++) {
-    const Datum& value = rows.value(0, i);
-    absl::StrAppend(&values, i == 0 ? "" : ", ", std::string(value.data(), value.size()));
-  }
-  return with_detail(
-      error("23503",
-            absl::StrCat("insert or update on table \"", name, "\" violates foreign key constraint \"", key.name, "\""),
-            -1),
-      absl::StrCat("Key (", names, ")=(", values, ") is not present in table \"", parent.name, "\"."));
-}
-
-Status Definer::drop_constraint(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
-  auto table = next().find_table(name);
-  const TableId id = table->schema().id;
-  TableRules& rules = next().rules[id];
-  auto is_named = [&](const auto& rule) { return bare_name(rule.name) == command.name; };
-  if (auto check = std::find_if(rules.checks.begin(), rules.checks.end(), is_named); check != rules.checks.end())
-    return rules.checks.erase(check), absl::OkStatus();
-  auto key = std::find_if(rules.foreign_keys.begin(), rules.foreign_keys.end(), is_named);
-  if (key != rules.foreign_keys.end()) return rules.foreign_keys.erase(key), absl::OkStatus();
-  TableChange change = begin_change(table, rules);
-  auto& indexes = change.schema.indexes;
-  auto index = std::find_if(indexes.begin(), indexes.end(), [&](const auto& i) { return i.constraint && is_named(i); });
-  if (index == indexes.end()) {
-    if (!command.if_exists)
-      return error("42704", absl::StrCat("constraint \"", command.name, "\" of relation \"", name, "\" does not exist"),
-                   -1);
-    result->notices.push_back(
-        absl::StrCat("NOTICE:  constraint \"", command.name, "\" of relation \"", name, "\" does not exist, skipping"));
-    return absl::OkStatus();
-  }
-  SCYPER_RETURN_IF_ERROR(drop_references_to(name, *index, absl::StrCat("constraint ", command.name, " on table ", name),
-                                            command.cascade, result));
-  change.rules.foreign_keys = next().rules[id].foreign_keys;
-  next().index_tables.erase(index->name);
-  indexes.erase(index);
-  return apply_change(std::move(change));
 }
 
 }  // namespace scyper::query

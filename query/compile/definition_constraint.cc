@@ -8,6 +8,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/access_path.h"
+#include "query/rows_elsewhere.h"
 #include "storage/temporary.h"
 
 // CREATE TABLE, ALTER TABLE: keys, CHECK, FOREIGN KEY.
@@ -218,8 +219,6 @@ Status Definer::check_placement(const storage::TableSchema& schema, const storag
 
 Status Definer::define_foreign_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
                                    const std::string& table_name) {
-  if (constraint.initially_deferred)  // one that only may be deferred is not: there is no SET CONSTRAINTS
-    return error("0A000", "constraints that are INITIALLY DEFERRED are not supported", constraint.location);
   if (constraint.match == ast::MatchKind::kPartial)
     return error("0A000", "MATCH PARTIAL not yet implemented", constraint.location);
   if (constraint.match == ast::MatchKind::kFull && columns.size() > 1)
@@ -243,6 +242,8 @@ Status Definer::define_foreign_key(const ast::Constraint& constraint, const std:
   key.table = parent->schema().id;
   key.on_update = action_of(constraint.on_update);
   key.on_delete = action_of(constraint.on_delete);
+  key.deferrable = constraint.deferrable || constraint.initially_deferred;
+  key.deferred = constraint.initially_deferred;
   SCYPER_RETURN_IF_ERROR(resolve_key_columns(columns, schema, &key.columns));
   SCYPER_RETURN_IF_ERROR(resolve_referenced(constraint, parent->schema(), &key));
   std::string base = schema.name;
@@ -311,6 +312,106 @@ Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std
     schema->indexes.insert(schema->indexes.begin(), std::move(index));
   else
     schema->indexes.push_back(std::move(index));
+  return absl::OkStatus();
+}
+
+// Of one that was added as NOT VALID: the rows that were there.
+Status Definer::validate_constraint(const ast::AlterTableCommand& command, const std::string& name) {
+  auto table = next().find_table(name);
+  const TableRules rules = next().rules[table->schema().id];
+  auto is_named = [&](const auto& rule) { return bare_name(rule.name) == command.name; };
+  if (auto key = std::find_if(rules.foreign_keys.begin(), rules.foreign_keys.end(), is_named);
+      key != rules.foreign_keys.end())
+    return check_references(*key, name);
+  auto check = std::find_if(rules.checks.begin(), rules.checks.end(), is_named);
+  if (check == rules.checks.end()) {
+    const auto& indexes = table->schema().indexes;
+    const bool exists = std::any_of(indexes.begin(), indexes.end(), [&](const storage::IndexDef& index) {
+      return index.constraint && is_named(index);
+    });
+    return error(exists ? "42809" : "42704",
+                 absl::StrCat("constraint \"", command.name, "\" of relation \"", name,
+                              exists ? "\" is not a foreign key or check constraint" : "\" does not exist"),
+                 -1);
+  }
+  SCYPER_ASSIGN_OR_RETURN(const bool holds, has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(name),
+                                                                     " WHERE NOT (", check->expression, ") LIMIT 1")));
+  if (holds) return absl::OkStatus();
+  return error(
+      "23514",
+      absl::StrCat("check constraint \"", command.name, "\" of relation \"", name, "\" is violated by some row"), -1);
+}
+
+// The rows that are there have what they refer to.
+Status Definer::check_references(const ForeignKey& key, const std::string& name) {
+  if (RowsElsewhereScope::now() == RowsElsewhere::kLacking) return Status();  // by the primary
+  const storage::TableSchema& schema = next().find_table(name)->schema();
+  const storage::TableSchema& parent = next().find_table(key.table)->schema();
+  std::string columns, names, present, matches;
+  for (size_t i = 0; i < key.columns.size(); i++) {
+    const std::string mine = "c." + quote_identifier(schema.columns[key.columns[i]].name);
+    absl::StrAppend(&columns, i == 0 ? "" : ", ", mine, "::text");
+    absl::StrAppend(&names, i == 0 ? "" : ", ", schema.columns[key.columns[i]].name);
+    absl::StrAppend(&present, i == 0 ? "" : " AND ", mine, " IS NOT NULL");
+    absl::StrAppend(&matches, i == 0 ? "" : " AND ", "p.", quote_identifier(parent.columns[key.referenced[i]].name),
+                    " = ", mine);
+  }
+  SCYPER_ASSIGN_OR_RETURN(
+      ResultSet rows, query(absl::StrCat("SELECT ", columns, " FROM ", quote_identifier(name), " c WHERE ", present,
+                                         " AND NOT EXISTS (SELECT 1 FROM ", quote_identifier(parent.name), " p WHERE ",
+                                         matches, ") LIMIT 1")));
+  if (rows.row_count() == 0) return absl::OkStatus();
+  std::string values;
+  for (size_t i = 0; i < key.columns.size(); i++) {
+    const Datum& value = rows.value(0, i);
+    absl::StrAppend(&values, i == 0 ? "" : ", ", std::string(value.data(), value.size()));
+  }
+  return with_detail(
+      error("23503",
+            absl::StrCat("insert or update on table \"", name, "\" violates foreign key constraint \"", key.name, "\""),
+            -1),
+      absl::StrCat("Key (", names, ")=(", values, ") is not present in table \"", parent.name, "\"."));
+}
+
+Status Definer::drop_constraint(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
+  auto table = next().find_table(name);
+  const TableId id = table->schema().id;
+  TableRules& rules = next().rules[id];
+  auto is_named = [&](const auto& rule) { return bare_name(rule.name) == command.name; };
+  if (auto check = std::find_if(rules.checks.begin(), rules.checks.end(), is_named); check != rules.checks.end())
+    return rules.checks.erase(check), absl::OkStatus();
+  auto key = std::find_if(rules.foreign_keys.begin(), rules.foreign_keys.end(), is_named);
+  if (key != rules.foreign_keys.end()) return rules.foreign_keys.erase(key), absl::OkStatus();
+  TableChange change = begin_change(table, rules);
+  auto& indexes = change.schema.indexes;
+  auto index = std::find_if(indexes.begin(), indexes.end(), [&](const auto& i) { return i.constraint && is_named(i); });
+  if (index == indexes.end()) {
+    if (!command.if_exists)
+      return error("42704", absl::StrCat("constraint \"", command.name, "\" of relation \"", name, "\" does not exist"),
+                   -1);
+    result->notices.push_back(
+        absl::StrCat("NOTICE:  constraint \"", command.name, "\" of relation \"", name, "\" does not exist, skipping"));
+    return absl::OkStatus();
+  }
+  SCYPER_RETURN_IF_ERROR(drop_references_to(name, *index, absl::StrCat("constraint ", command.name, " on table ", name),
+                                            command.cascade, result));
+  change.rules.foreign_keys = next().rules[id].foreign_keys;
+  next().index_tables.erase(index->name);
+  indexes.erase(index);
+  return apply_change(std::move(change));
+}
+
+// ALTER CONSTRAINT: when a foreign key is checked.
+Status Definer::alter_constraint(const ast::AlterTableCommand& command, const std::string& name) {
+  const storage::TableSchema& schema = next().find_table(name)->schema();
+  auto& keys = next().rules[schema.id].foreign_keys;
+  const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& k) { return k.name == command.name; });
+  const std::string what = absl::StrCat("constraint \"", command.name, "\" of relation \"", name, "\"");
+  if (key == keys.end() && !constraint_taken(schema, command.name))
+    return error("42704", absl::StrCat(what, " does not exist"), -1);
+  if (key == keys.end()) return error("42809", absl::StrCat(what, " is not a foreign key constraint"), -1);
+  key->deferrable = command.constraint->deferrable || command.constraint->initially_deferred;
+  key->deferred = command.constraint->initially_deferred;
   return absl::OkStatus();
 }
 

@@ -44,7 +44,7 @@ void Definer::note_materialized_view(const ast::CreateTableAsStatement& create, 
                                      const std::set<std::string>& relations) {
   const std::string& name = create.table.name.back();
   auto view = std::make_shared<MaterializedView>();
-  view->query = to_sql(*create.query);
+  view->query = with_stars_expanded(to_sql(*create.query));
   view->relations.assign(relations.begin(), relations.end());
   view->is_populated = create.with_data || says_filled(create.options);
   std::string columns;

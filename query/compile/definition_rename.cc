@@ -81,6 +81,10 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
       if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
       return rename_table(name, to);
     case ast::ObjectKind::kColumn:
+      if (old_->has_view(name)) {
+        result->command_tag = "ALTER VIEW";
+        return rename_view_column(name, rename.old_name, rename.new_name);
+      }
       if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
       return rename_column(name, rename.old_name, rename.new_name);
     case ast::ObjectKind::kConstraint:
@@ -121,14 +125,6 @@ Status Definer::check_new_name(const std::string& name) const {
   return error("42P07", absl::StrCat("relation \"", name, "\" already exists"), -1);
 }
 
-// Views are texts: their tables keep their names.
-Status Definer::check_unviewed(const std::string& name) {
-  next();
-  const std::vector<std::string> views = dependents_of(name);
-  if (views.empty()) return absl::OkStatus();
-  return error("0A000", absl::StrCat("renaming what view \"", views[0], "\" reads is not supported"), -1);
-}
-
 // Those of a relation and of what belongs to it; to: empty = it goes.
 void Definer::move_comments(const std::string& from, const std::string& to) {
   std::map<std::string, std::string, std::less<>> moved;
@@ -148,7 +144,6 @@ void Definer::move_comments(const std::string& from, const std::string& to) {
 Status Definer::rename_table(const std::string& from, const std::string& to) {
   SCYPER_RETURN_IF_ERROR(find_table({from}).status());
   SCYPER_RETURN_IF_ERROR(check_new_name(to));
-  SCYPER_RETURN_IF_ERROR(check_unviewed(from));
   auto table = next().find_table(from);
   TableChange change = begin_change(table, next().rules[table->schema().id]);
   change.schema.name = to;
@@ -162,7 +157,8 @@ Status Definer::rename_table(const std::string& from, const std::string& to) {
     next().materialized_views.insert(std::move(view));
   }
   next().tables.erase(from);
-  return apply_change(std::move(change));
+  SCYPER_RETURN_IF_ERROR(apply_change(std::move(change)));
+  return rename_below_views(from, to);
 }
 
 Status Definer::rename_column(const std::string& name, const std::string& from, const std::string& to) {
@@ -171,12 +167,15 @@ Status Definer::rename_column(const std::string& name, const std::string& from, 
   SCYPER_ASSIGN_OR_RETURN(const uint32_t column, rename_position(name, from));
   if (find_column(table->schema(), to) >= 0)
     return error("42701", absl::StrCat("column \"", to, "\" of relation \"", name, "\" already exists"), -1);
-  SCYPER_RETURN_IF_ERROR(check_unviewed(name));
+  std::vector<std::string> before;
+  for (size_t c = 0; c < storage::visible_columns(table->schema()); c++)
+    before.push_back(table->schema().columns[c].name);
   TableChange change = begin_change(table, next().rules[table->schema().id]);
   change.schema.columns[column].name = to;
   rename_in_rules(from, to, false, &change);
   rename_in_hot_views(change.schema.id, from, to, false);
-  return apply_change(std::move(change));
+  SCYPER_RETURN_IF_ERROR(apply_change(std::move(change)));
+  return rename_column_below_views(name, before);
 }
 
 StatusOr<uint32_t> Definer::rename_position(const std::string& name, const std::string& column) {
@@ -233,17 +232,16 @@ Status Definer::rename_sequence(const std::string& from, const std::string& to) 
 }
 
 Status Definer::rename_view(const std::string& from, const std::string& to) {
-  auto found = old_->views.find(from);
-  if (found == old_->views.end()) return error("42P01", absl::StrCat("relation \"", from, "\" does not exist"), -1);
+  auto found = next().views.find(from);
+  if (found == next().views.end()) return error("42P01", absl::StrCat("relation \"", from, "\" does not exist"), -1);
   SCYPER_RETURN_IF_ERROR(check_new_name(to));
-  SCYPER_RETURN_IF_ERROR(check_unviewed(from));
   auto view = std::make_shared<View>(*found->second);
   view->name = to;
   move_triggers(from, to);
   move_comments(from, to);
   next().views.erase(from);
   next().views[to] = std::move(view);
-  return absl::OkStatus();
+  return rename_below_views(from, to);
 }
 
 // After a column has gone: sequences know theirs by position.

@@ -53,7 +53,8 @@ const TableRules& rules_of(const Catalog& catalog, TableId id) {
 
 bool same(const ForeignKey& a, const ForeignKey& b) {
   return a.name == b.name && a.columns == b.columns && a.table == b.table && a.referenced == b.referenced &&
-         a.on_update == b.on_update && a.on_delete == b.on_delete && a.checks == b.checks && a.acts == b.acts;
+         a.on_update == b.on_update && a.on_delete == b.on_delete && a.checks == b.checks && a.acts == b.acts &&
+         a.deferrable == b.deferrable && a.deferred == b.deferred;
 }
 
 bool same(const TableRules& a, const TableRules& b) {

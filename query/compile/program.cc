@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "compile/program_parts.h"
+#include "query/deferred_checks.h"
 #include "query/definitions.h"
 #include "query/transaction_number.h"
 #include "runtime/memory.h"
@@ -43,7 +44,7 @@ Outcome Program::run(ExecContext* context, const Datum* arguments) const noexcep
   context->updates = parts_->updates.data();
   context->depth = 0;
   context->portals = nullptr;
-  context->unnamed_portals = 0;
+  if (context->deferred == nullptr || !context->deferred->is_block()) context->unnamed_portals = 0;
   if (!context->pins.empty()) context->pins.clear();
   forget_scans(context);
   context->affected_rows = 0;

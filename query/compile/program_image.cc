@@ -162,7 +162,7 @@ void put_program(const Program& program, const std::vector<const Program*>& all,
   out->put(parts.resources.can_share);
   {
     const ZoneScope zone(parts.zone.get());
-    out->put_text(session_zone_name());
+    out->put_text(session_zone_mark());
   }
   out->put(parts.sets_zone);
   out->put<uint64_t>(parts.resources.openings.size());

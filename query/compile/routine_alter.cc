@@ -97,9 +97,16 @@ Status Definer::move_routine(RoutinePlace found, const std::string& to) {
                               std::string(schema_of(to)), "\""),
                  -1);
   next().routines.erase(found);
-  if (!old->is_trigger)
-    if (const auto users = users_of(*old); !users.empty())
-      return error("0A000", absl::StrCat("renaming what ", users[0].name, " calls is not supported"), -1);
+  bool is_viewed = false;
+  const bool is_alone = next().routines.count(from) == 0;
+  if (!old->is_trigger) {
+    for (const RoutineUser& user : users_of(*old)) {
+      const bool is_view = user.name.starts_with("view ") || user.name.starts_with("materialized view ");
+      if (!is_view || !is_alone)
+        return error("0A000", absl::StrCat("renaming what ", user.name, " calls is not supported"), -1);
+      is_viewed = true;
+    }
+  }
   auto routine = std::make_shared<Routine>(*old);
   routine->name = to;
   put_routine(next().routines.emplace(to, old), std::move(routine));
@@ -109,6 +116,7 @@ Status Definer::move_routine(RoutinePlace found, const std::string& to) {
     changed->function = to;
     trigger = std::move(changed);
   }
+  if (is_viewed) SCYPER_RETURN_IF_ERROR(rename_routine_in_views(from, to));
   if (next().routines.count(from) != 0) return absl::OkStatus();
   if (auto comment = next().comments.extract("routine " + from); !comment.empty()) {
     comment.key() = "routine " + to;

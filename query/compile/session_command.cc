@@ -184,6 +184,7 @@ void read_words(const std::string& command, SessionCommand* out) {
     out->tag = command;
     return;
   }
+  if (command == "SET CONSTRAINTS") out->name = "constraints";
   const auto tokens = scan(out->text);
   if (!tokens.ok()) return;
   Words words(&*tokens);

@@ -26,7 +26,7 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
   SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, {}));
   auto view = std::make_shared<View>();
   view->name = create.view.name.back();
-  view->query = to_sql(*create.query);
+  view->query = with_stars_expanded(to_sql(*create.query));
   for (const auto& output : program->query->outputs) {
     if (output.hidden) continue;
     view->column_names.push_back(output.name);

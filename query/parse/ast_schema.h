@@ -418,6 +418,10 @@ enum class AlterTableAction : uint8_t {
   kSetOwner,
   kTrigger,  // ENABLE, DISABLE TRIGGER
   kOther,    // action_name says which
+  kAlterConstraint,
+  kAddIdentity,  // constraint has the options
+  kSetIdentity,  // options: SET GENERATED as "generated", those of the sequence
+  kDropIdentity,
 };
 
 // Which triggers of a table a command is about.

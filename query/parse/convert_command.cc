@@ -144,6 +144,7 @@ ast::StatementPtr Converter::command(const Node* node) {
       out->command = command_name(node);
       if (nodeTag(node) == T_LockStmt) out->stands_for = lock_query(to<LockStmt>(node));
       if (is_needless(node)) out->stands_for = "1";
+      if (nodeTag(node) == T_ConstraintsSetStmt) out->stands_for = constraints_query(to<ConstraintsSetStmt>(node));
       if (nodeTag(node) == T_NotifyStmt) out->stands_for = notify_query(to<NotifyStmt>(node));
       return out;
     }
@@ -168,6 +169,17 @@ std::string Converter::lock_query(const LockStmt& node) {
     query += ", " + quote_literal(name) + "::regclass";
   }
   return query;
+}
+
+// All constraints in one call: that one of them is missing leaves the others alone.
+std::string Converter::constraints_query(const ConstraintsSetStmt& node) {
+  std::string query = node.deferred ? "\" set_constraints\"(true" : "\" set_constraints\"(false";
+  for (const Node* constraint : items(node.constraints)) {
+    const auto& range = to<RangeVar>(constraint);
+    const std::string schema = text_of(range.schemaname);
+    query += ", " + quote_literal(schema) + ", " + quote_literal(text_of(range.relname));
+  }
+  return query + ")";
 }
 
 std::string Converter::notify_query(const NotifyStmt& node) {

@@ -142,6 +142,14 @@ ast::AlterTableAction alter_action(AlterTableType type) {
       return ast::AlterTableAction::kDropConstraint;
     case AT_ValidateConstraint:
       return ast::AlterTableAction::kValidateConstraint;
+    case AT_AlterConstraint:
+      return ast::AlterTableAction::kAlterConstraint;
+    case AT_AddIdentity:
+      return ast::AlterTableAction::kAddIdentity;
+    case AT_SetIdentity:
+      return ast::AlterTableAction::kSetIdentity;
+    case AT_DropIdentity:
+      return ast::AlterTableAction::kDropIdentity;
     case AT_SetRelOptions:
       return ast::AlterTableAction::kSetOptions;
     case AT_ResetRelOptions:
@@ -237,6 +245,18 @@ ast::AlterTableCommand Converter::alter_command(const AlterTableCmd& node) {
       out.constraint = std::make_unique<ast::Constraint>(constraint(to<::Constraint>(node.def)));
       out.location = out.constraint->location;
       break;
+    case ast::AlterTableAction::kAlterConstraint: {
+      const auto& altered = to<::Constraint>(node.def);
+      out.name = text_of(altered.conname);
+      out.constraint = std::make_unique<ast::Constraint>();
+      out.constraint->deferrable = altered.deferrable;
+      out.constraint->initially_deferred = altered.initdeferred;
+      break;
+    }
+    case ast::AlterTableAction::kAddIdentity:
+      out.constraint = std::make_unique<ast::Constraint>(constraint(to<::Constraint>(node.def)));
+      break;
+    case ast::AlterTableAction::kSetIdentity:
     case ast::AlterTableAction::kSetOptions:
     case ast::AlterTableAction::kResetOptions:
       out.options = options(reinterpret_cast<const List*>(node.def));

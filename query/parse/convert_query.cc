@@ -131,6 +131,7 @@ ast::TableRef Converter::table_ref(const RangeVar* node) {
   out.only = !node->inh;
   out.alias = alias(node->alias);
   out.location = at(node->location);
+  if (NamePath::current != nullptr && (out.name.size() > 1 || !is_common)) NamePath::current->change(&out);
   return out;
 }
 

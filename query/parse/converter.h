@@ -138,6 +138,7 @@ class Converter {
   static bool is_needless(const Node* node);
   std::string lock_query(const LockStmt& node);
   static std::string notify_query(const NotifyStmt& node);
+  std::string constraints_query(const ConstraintsSetStmt& node);
   ast::StatementPtr create_composite(const CompositeTypeStmt& node);
   ast::StatementPtr create_enum(const CreateEnumStmt& node);
   ast::StatementPtr alter_enum(const AlterEnumStmt& node);

@@ -22,6 +22,8 @@ class NamePath {
  public:
   virtual ~NamePath() = default;
   virtual std::string key_of(NameKind kind, const std::string& name) const = 0;
+  // Of a table in FROM, when its name has been looked up.
+  virtual void change(ast::TableRef* /*ref*/) const {}
   static inline constinit thread_local const NamePath* current = nullptr;
 };
 

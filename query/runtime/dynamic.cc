@@ -7,7 +7,9 @@
 #include "compile/program_parts.h"
 #include "compile/temporary.h"
 #include "parse/plpgsql_ast.h"
+#include "query/deferred_checks.h"
 #include "query/definitions.h"
+#include "query/open_cursor.h"
 #include "query/program.h"
 #include "query/search_path.h"
 #include "runtime/functions_record.h"
@@ -376,6 +378,11 @@ int32_t rt_end_transaction(ExecContext* c, int64_t commit, int64_t in_handlers) 
     return c->fail("2D000", commit != 0 ? "cannot commit while a subtransaction is active"
                                         : "cannot roll back while a subtransaction is active");
   if (c->end_transaction == nullptr) return c->fail("2D000", "invalid transaction termination");
+  if (c->deferred != nullptr) {
+    if (commit != 0 && !c->deferred->empty())
+      if (int32_t outcome = c->deferred->check(c); outcome != 0) return outcome;
+    c->deferred->begin(/*is_block=*/false);
+  }
   c->portals = nullptr;
   forget_scans(c);
   if (int32_t outcome = c->end_transaction(c->end_transaction_owner, c, commit != 0); outcome != 0) return outcome;
@@ -384,5 +391,27 @@ int32_t rt_end_transaction(ExecContext* c, int64_t commit, int64_t in_handlers) 
 }
 
 }  // extern "C"
+
+void keep_open_cursors(const ExecContext& context, std::vector<OpenCursor>* to) {
+  const auto first = static_cast<ptrdiff_t>(to->size());
+  for (const Portal* portal = context.portals; portal != nullptr; portal = portal->next) {
+    OpenCursor& cursor = to->emplace_back();
+    cursor.name = view_of(portal->name);
+    cursor.position = portal->position;
+    cursor.is_scrolling = (portal->options & kPortalScrolls) != 0;
+    const RowBuffer& buffer = *portal->rows.buffer;
+    std::vector<int64_t> shown;
+    for (int64_t i = 0; i < buffer.width; i++) {
+      const std::string_view name = view_of(portal->rows.names[i]);
+      if (name.starts_with('\001')) continue;  // for WHERE CURRENT OF
+      shown.push_back(i);
+      cursor.rows.columns.push_back({std::string(name), buffer.types[i]});
+    }
+    for (int64_t row = 0; row < buffer.count; row++)
+      for (const int64_t column : shown)
+        cursor.rows.append(buffer.types[column], buffer.rows[row * buffer.width + column]);
+  }
+  std::reverse(to->begin() + first, to->end());
+}
 
 }  // namespace scyper::query

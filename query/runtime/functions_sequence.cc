@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
+#include "bind/system_types.h"
 #include "compile/program_parts.h"
 #include "query/definitions.h"
 #include "runtime/catalog_map.h"
@@ -7,6 +8,11 @@
 
 // nextval(), setval(), currval(), lastval(). What a session has drawn is known within a transaction only.
 namespace scyper::query {
+
+// Declared where the builtins are listed (bind/builtins_sequence.cc).
+extern const ir::External k_fn_sequence_value;
+extern const ir::External k_fn_sequence_called;
+extern const ir::External k_fn_sequence_last_value;
 
 namespace {
 
@@ -86,6 +92,28 @@ SCYPER_FUNCTION(currval) {
   *out = int_datum(drawn->value);
   return 0;
 }
+// Of a sequence by its number: the value that it stands at, and whether that was drawn.
+SCYPER_FUNCTION(sequence_value) {
+  const storage::Sequence* sequence = catalog_of(c)->find_sequence(SequenceId(static_cast<uint32_t>(args[0].lo)));
+  if (sequence == nullptr) return c->fail("XX000", "the sequence of a column is missing");
+  *out = int_datum(sequence->state().value);
+  return 0;
+}
+SCYPER_FUNCTION(sequence_called) {
+  const storage::Sequence* sequence = catalog_of(c)->find_sequence(SequenceId(static_cast<uint32_t>(args[0].lo)));
+  if (sequence == nullptr) return c->fail("XX000", "the sequence of a column is missing");
+  return give_bool(out, sequence->state().is_called);
+}
+SCYPER_FUNCTION(sequence_last_value) {
+  const auto catalog = catalog_of(c);
+  for (const auto& [name, sequence] : catalog->sequences) {
+    if (sequence_oid(*sequence) != args[0].lo) continue;
+    const storage::SequenceState state = sequence->state();
+    *out = state.is_called ? int_datum(state.value) : null_datum();
+    return 0;
+  }
+  return c->fail("42P01", absl::StrCat("could not open relation with OID ", args[0].lo));
+}
 SCYPER_FUNCTION(lastval) {
   const storage::SequenceState* drawn = c->log->last_drawn();
   if (drawn == nullptr) return c->fail("55000", "lastval is not yet defined in this session");
@@ -98,5 +126,8 @@ SCYPER_FUNCTION(lastval) {
 }  // namespace
 
 SCYPER_SEQUENCE_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
+SCYPER_DEFINE_FUNCTION(sequence_value)
+SCYPER_DEFINE_FUNCTION(sequence_called)
+SCYPER_DEFINE_FUNCTION(sequence_last_value)
 
 }  // namespace scyper::query

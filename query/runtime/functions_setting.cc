@@ -11,17 +11,28 @@
 // changed of them. Programs that call these are logged as row changes, and do not run on snapshots.
 namespace scyper::query {
 
-void enter_time_zone(ExecContext* c, std::string_view name) {
-  if (name == session_zone_name()) return;
-  auto zone = make_session_zone(name);
+namespace {
+void enter_zone_mark(ExecContext* c, std::string_view mark) {
+  if (mark == session_zone_mark()) return;
+  auto zone = make_session_zone(mark);
   ZoneScope::current = zone.get();
   if (zone != nullptr) c->pins.push_back(std::move(zone));
+}
+}  // namespace
+
+void enter_time_zone(ExecContext* c, std::string_view name) {
+  enter_zone_mark(c, make_zone_mark(name, session_interval_style_name()));
+}
+
+void enter_interval_style(ExecContext* c, std::string_view style) {
+  enter_zone_mark(c, make_zone_mark(session_zone_name(), style));
 }
 
 void follow_time_zone(ExecContext* c) {
   if (StatementSettings::current == nullptr) return;
-  const std::string* value = StatementSettings::current->find("timezone");
-  enter_time_zone(c, value == nullptr ? "UTC" : *value);
+  const std::string* zone = StatementSettings::current->find("timezone");
+  const std::string* style = StatementSettings::current->find("intervalstyle");
+  enter_zone_mark(c, make_zone_mark(zone == nullptr ? "" : *zone, style == nullptr ? "" : *style));
 }
 
 // Declared where the builtins are listed (bind/builtins_sequence.cc).
@@ -32,6 +43,7 @@ namespace {
 
 std::optional<std::string> value_of(std::string_view name) {
   if (setting_key(name) == "timezone") return std::string(session_zone_name());
+  if (setting_key(name) == "intervalstyle") return std::string(session_interval_style_name());
   const StatementSettings* settings = StatementSettings::current;
   const std::string* given = settings == nullptr ? nullptr : settings->find(setting_key(name));
   if (given != nullptr) return *given;
@@ -83,6 +95,7 @@ SCYPER_FUNCTION(set_config) {
   if (Status status = check_path(c, setting, value); !status.ok()) return c->fail(status);
   if (StatementSettings::current != nullptr) StatementSettings::current->change(setting_key(name), value, is_local);
   if (setting != nullptr && setting->kind == SettingKind::kZone) enter_time_zone(c, value);
+  if (setting != nullptr && setting->name == "IntervalStyle") enter_interval_style(c, value);
   return give_copy(c, out, value);
 }
 

@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "bind/builtins.h"
 #include "compile/program_parts.h"
+#include "query/deferred_checks.h"
 #include "query/program.h"
 #include "query/settings.h"
 #include "runtime/memory.h"
@@ -437,7 +438,9 @@ int64_t rt_find_conflict(storage::TablePartition* partition, int64_t tid, int64_
       storage::find_conflict(partition, static_cast<storage::Tid>(tid), static_cast<uint32_t>(indexes)));
 }
 // texts: SQLSTATE, message, what stands before and behind the values in the detail, each ended by a zero byte.
-int32_t rt_violation(ExecContext* c, const char* texts, int64_t, const Datum* row, const SqlType* types,
+// texts: SQLSTATE, message, what stands before and behind the values in DETAIL; of foreign keys the mark of those that
+// may be deferred.
+int32_t rt_violation(ExecContext* c, const char* texts, int64_t size, const Datum* row, const SqlType* types,
                      int64_t count) noexcept {
   const std::string_view sqlstate(texts), message(texts + sqlstate.size() + 1);
   const std::string_view before(message.data() + message.size() + 1), after(before.data() + before.size() + 1);
@@ -451,7 +454,9 @@ int32_t rt_violation(ExecContext* c, const char* texts, int64_t, const Datum* ro
       append_datum(&detail, types[i], row[i]);
   }
   c->error.detail = detail + std::string(after);
-  return outcome;
+  const char* mark = after.data() + after.size() + 1;
+  const bool may_wait = c->deferred != nullptr && mark < texts + size && *mark != '\0';
+  return may_wait && c->deferred->defer(c, mark, row, types, count) ? 0 : outcome;
 }
 int32_t rt_not_null(ExecContext* c, int64_t table, int64_t column) noexcept {
   const storage::TableSchema& schema = c->program->table(static_cast<size_t>(table)).schema();

@@ -42,7 +42,7 @@ constexpr Setting kSettings[] = {
     {"idle_in_transaction_session_timeout", SettingKind::kDuration, "0", ""},
     {"in_hot_standby", SettingKind::kConstant, "off", "", true},
     {"integer_datetimes", SettingKind::kConstant, "on", "", true},
-    {"IntervalStyle", SettingKind::kChoice, "postgres", "postgres", true},
+    {"IntervalStyle", SettingKind::kChoice, "postgres", "postgres|postgres_verbose|sql_standard|iso_8601", true},
     {"is_superuser", SettingKind::kConstant, "on", "", true},
     {"jit", SettingKind::kSwitch, "on", ""},
     {"lc_collate", SettingKind::kConstant, "C", ""},
@@ -120,10 +120,15 @@ StatusOr<std::string> read_choice(const Setting& setting, const std::string& val
     if (is_level)
       return with_hint(invalid_value(setting, value),
                        "Available values: debug5, debug4, debug3, debug2, debug1, log, notice, warning, error.");
+    if (setting.name == "IntervalStyle")
+      return with_hint(invalid_value(setting, value),
+                       "Available values: postgres, postgres_verbose, sql_standard, iso_8601.");
     return with_hint(invalid_value(setting, value), "Supported: " + choices);
   }
   // one value in several spellings, or several values
-  return is_level || setting.name.ends_with("isolation") ? word : std::string(setting.value);
+  return is_level || setting.name == "IntervalStyle" || setting.name.ends_with("isolation")
+             ? word
+             : std::string(setting.value);
 }
 
 StatusOr<std::string> read_number(const Setting& setting, const std::string& value) {
@@ -158,10 +163,14 @@ bool is_custom_setting(std::string_view name) { return name.find('.') != std::st
 
 std::string setting_key(std::string_view name) { return absl::AsciiStrToLower(std::string(name)); }
 
-void set_thread_time_zone(std::string_view name) {
-  if (name == session_zone_mark()) return;
+std::string time_mark(std::string_view time_zone, std::string_view interval_style) {
+  return make_zone_mark(time_zone, interval_style);
+}
+
+void set_thread_time_zone(std::string_view mark) {
+  if (mark == session_zone_mark()) return;
   thread_local std::shared_ptr<const SessionZone> held;
-  auto zone = make_session_zone(name);
+  auto zone = make_session_zone(mark);
   ZoneScope::current = zone.get();
   held = std::move(zone);
 }

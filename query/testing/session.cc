@@ -61,6 +61,7 @@ Session::Session(DatabaseOptions options, size_t scratch_bytes, bool tiers) {
   context_->partitions = options.partitions;
   context_->partition = ~0u;
   context_->crossing = 1;
+  context_->deferred = &deferred_;
   context_->end_transaction = [](void*, ExecContext* c, bool commit) -> int32_t {
     Definitions* definitions = Definitions::current;
     if (commit) {
@@ -187,7 +188,8 @@ void Session::note_search_path() {
   CHECK(schemas.ok());
   search_path_ = *std::move(schemas);
   found = settings_.find("timezone");
-  zone_ = found == settings_.end() || found->second == "UTC" ? "" : found->second;
+  const auto style = settings_.find("intervalstyle");
+  zone_ = time_mark(found == settings_.end() ? "" : found->second, style == settings_.end() ? "" : style->second);
   set_thread_time_zone(zone_);
 }
 
@@ -290,7 +292,9 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
   ColumnBounds bounds;  // of this statement: the next one may find other rows
   const bool can_change = program.footprint().writes || program.footprint().is_volatile;
   const ColumnBounds::Scope bounds_scope(can_change ? nullptr : &bounds);
+  deferred_.begin(/*is_block=*/false);
   Outcome outcome = program.run_shared(context_.get(), arguments.data(), threads_, size_t{1} << 30);
+  if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(deferred_.check_at_end(context_.get()));
   context_->spill = nullptr;
   chunks_skipped_ += bounds.chunks_skipped();
   context_->interrupt = 0;

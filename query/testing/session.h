@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "query/database.h"
+#include "query/deferred_checks.h"
 #include "query/exec_context.h"
 #include "query/settings.h"
 #include "runtime/windows.h"
@@ -88,6 +89,7 @@ class Session {
   std::unique_ptr<storage::ChangeLog> log_;
   std::unique_ptr<ScratchArena> scratch_;
   std::unique_ptr<ExecContext> context_;
+  DeferredChecks deferred_;
   std::vector<std::string> notices_;
   std::unique_ptr<SpillLimits> spill_;
   uint64_t spilled_bytes_ = 0;

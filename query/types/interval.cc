@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "types/digits.h"
+#include "types/interval_style.h"
 
 namespace scyper::query {
 
@@ -78,6 +79,8 @@ uint64_t interval_hash(const Interval& a) noexcept {
 }
 
 char* interval_format(const Interval& interval, char* out) noexcept {
+  if (const IntervalStyle style = session_interval_style(); style != IntervalStyle::kPostgres) [[unlikely]]
+    return interval_format_styled(interval, style, out);
   bool is_first = true, is_before = false;
   out = write_part(out, interval.months / 12, "year", &is_first, &is_before);
   out = write_part(out, interval.months % 12, "mon", &is_first, &is_before);

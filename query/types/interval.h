@@ -6,7 +6,7 @@
 
 #include "types/datetime.h"
 
-// PostgreSQL's interval: months, days and microseconds apart (datetime.h), shown in IntervalStyle "postgres".
+// PostgreSQL's interval: months, days and microseconds apart (datetime.h), shown in the session's IntervalStyle.
 namespace scyper::query {
 
 inline Interval interval_of(const Datum& datum) noexcept {

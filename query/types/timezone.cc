@@ -17,6 +17,7 @@
 #include <string>
 #include <system_error>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "types/all_zones.h"
 #include "types/datetime.h"
@@ -164,6 +165,17 @@ void load_all_zones() noexcept {
   });
 }
 
+std::vector<KnownZone> known_zones() {
+  load_all_zones();
+  std::vector<KnownZone> zones;
+  const absl::Time now = absl::Now();
+  for (const auto& [name, zone] : *all_zones.load(std::memory_order_acquire)) {
+    const absl::TimeZone::CivilInfo info = zone.At(now);
+    zones.push_back({name, info.zone_abbr, info.offset, info.is_dst});
+  }
+  return zones;
+}
+
 bool zone_exists(std::string_view name) noexcept {
   absl::TimeZone zone;
   return find_datetime_word(name).kind == WordKind::kZone || load(name, &zone) || zone_is_constant(name);
@@ -195,6 +207,8 @@ ValueError zone_to_utc(std::string_view name, int64_t local, int64_t* utc) noexc
 class SessionZone : public std::enable_shared_from_this<SessionZone> {
  public:
   std::string name;
+  std::string mark;
+  IntervalStyle style = IntervalStyle::kPostgres;
   bool is_constant = false;
   int64_t east = 0;  // of a constant one, in seconds
   absl::TimeZone zone;
@@ -269,16 +283,51 @@ std::string session_zone_name(std::string_view value) {
   return text;
 }
 
-std::shared_ptr<const SessionZone> make_session_zone(std::string_view name) {
-  if (name.empty() || name == "UTC") return nullptr;
+namespace {
+constexpr char kBeforeStyle = ';';  // no zone's name has one
+constexpr std::string_view kStyleNames[] = {"postgres", "postgres_verbose", "sql_standard", "iso_8601"};
+}  // namespace
+
+std::string make_zone_mark(std::string_view zone, std::string_view style) {
+  if (zone == "UTC") zone = {};
+  if (style.empty() || style == kStyleNames[0]) return std::string(zone);
+  return std::string(zone) + kBeforeStyle + std::string(style);
+}
+
+std::shared_ptr<const SessionZone> make_session_zone(std::string_view mark) {
+  std::string_view name = mark.substr(0, mark.find(kBeforeStyle));
+  if (name.size() == mark.size() && (name.empty() || name == "UTC")) return nullptr;
+  if (name.empty()) name = "UTC";
   auto zone = std::make_shared<SessionZone>();
   zone->name = name;
+  zone->mark = mark;
+  if (name.size() < mark.size() || mark.starts_with(kBeforeStyle)) {
+    const std::string_view style = mark.substr(mark.find(kBeforeStyle) + 1);
+    for (size_t i = 0; i < std::size(kStyleNames); ++i)
+      if (kStyleNames[i] == style) zone->style = static_cast<IntervalStyle>(i);
+  }
+  if (name == "UTC") {
+    zone->is_constant = true;
+    return zone;
+  }
   if (!is_zone_name(name) || !load_file(zone->name, &zone->zone)) zone->is_constant = read_posix(name, &zone->east);
   return zone;
 }
 
 std::string_view session_zone_name() noexcept {
   return ZoneScope::current == nullptr ? "UTC" : std::string_view(ZoneScope::current->name);
+}
+
+std::string_view session_zone_mark() noexcept {
+  return ZoneScope::current == nullptr ? std::string_view() : std::string_view(ZoneScope::current->mark);
+}
+
+IntervalStyle session_interval_style() noexcept {
+  return ZoneScope::current == nullptr ? IntervalStyle::kPostgres : ZoneScope::current->style;
+}
+
+std::string_view session_interval_style_name() noexcept {
+  return kStyleNames[static_cast<size_t>(session_interval_style())];
 }
 
 std::shared_ptr<const SessionZone> session_zone() noexcept {

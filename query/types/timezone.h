@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "types/datetime.h"
 #include "types/value_error.h"
@@ -13,6 +14,14 @@
 // is west). Other POSIX rules (EST5EDT,M3.2.0,...) are not known. Units: microseconds since 2000-01-01 00:00:00; local:
 // of the clock in the zone.
 namespace scyper::query {
+
+// Of the system's database, as it is now.
+struct KnownZone {
+  std::string name, abbreviation;
+  int64_t east_seconds = 0;
+  bool is_summer = false;
+};
+std::vector<KnownZone> known_zones();
 
 bool zone_exists(std::string_view name) noexcept;
 // Is it one by POSIX, with the same displacement always?
@@ -28,8 +37,13 @@ class SessionZone;
 // The name of a zone as SHOW has it: a value of SET TimeZone is a name in any case, or hours east. Empty: there is
 // none.
 std::string session_zone_name(std::string_view value);
-// By such a name. Null: UTC, which needs no work.
-std::shared_ptr<const SessionZone> make_session_zone(std::string_view name);
+// How a session's intervals are written (SET IntervalStyle).
+enum class IntervalStyle : uint8_t { kPostgres, kPostgresVerbose, kSqlStandard, kIso8601 };
+// By such a name, or by a mark: the name, then the style of intervals if it is not PostgreSQL's own. Null: UTC and that
+// style, which need no work.
+std::shared_ptr<const SessionZone> make_session_zone(std::string_view mark);
+// The mark of a zone and a style (a value of IntervalStyle). Empty: UTC and PostgreSQL's own style.
+std::string make_zone_mark(std::string_view zone, std::string_view style);
 
 // While it lives, the zone of what this thread does; the zone outlives it.
 class ZoneScope {
@@ -47,9 +61,9 @@ class ZoneScope {
 // All of the thread's zone.
 std::string_view session_zone_name() noexcept;
 // Of texts that begin with it (query/search_path.h). Empty: UTC.
-inline std::string_view session_zone_mark() noexcept {
-  return ZoneScope::current == nullptr ? std::string_view() : session_zone_name();
-}
+std::string_view session_zone_mark() noexcept;
+IntervalStyle session_interval_style() noexcept;
+std::string_view session_interval_style_name() noexcept;
 std::shared_ptr<const SessionZone> session_zone() noexcept;
 int64_t session_zone_east(int64_t utc) noexcept;  // seconds
 std::string session_zone_abbreviation(int64_t utc);

@@ -78,7 +78,7 @@ void Session::run() {
   if (!start()) return;
   deadline_ns_ = 0;
   serve();
-  drop_portals();
+  portals_.clear();
   leave_block();
   drop_temporary_tables();
   if (settings_.has_value()) context_->node->engine->release_locks(settings_->temporary_schema());

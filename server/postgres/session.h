@@ -91,6 +91,9 @@ class Session {
     std::vector<int32_t> oids;      // of parameters, as the client gave them; 0 = not
     std::vector<SqlType> parameters;
     std::vector<query::ResultColumn> columns;
+    std::string shown;       // of one with a name: its text as the client gave it
+    bool is_by_sql = false;  // PREPARE
+    int64_t prepared_us = 0;
   };
   using StatementPointer = std::shared_ptr<const Statement>;
   struct Portal {
@@ -109,6 +112,10 @@ class Session {
     bool is_cursor = false;
     bool is_scrolling = false;  // all rows are in `rows`
     int64_t position = 0;
+    bool is_held = false;  // WITH HOLD: all rows are in `rows`, and COMMIT keeps it
+    bool is_kept = false;  // a transaction that has committed has left it
+    std::string text;      // that has declared it
+    int64_t opened_us = 0;
   };
 
   // --- start (session_start.cc) ---
@@ -159,7 +166,8 @@ class Session {
   Status execute(MessageReader* reader);
   Status close(MessageReader* reader);
   void sync();
-  void drop_portals();
+  // At the end of a transaction: those WITH HOLD stay if it commits, and older ones in any case.
+  void drop_portals(bool is_committed);
 
   // --- running (session_run.cc) ---
   // Statement and arguments to an answer, whatever the statement is.
@@ -175,7 +183,7 @@ class Session {
   void note_act(const Statement& statement, const Status& status);
   StatusOr<std::unique_ptr<Answer>> run_counted(std::string_view sql,
                                                 const std::function<Status(query::ResultSet*)>& run);
-  primary::StatementLimits limits();
+  primary::StatementLimits limits(std::string_view sql);
   StatusOr<query::QueryOptions> query_options();
   // Rows of the portal, at most rows_max (0 = all), and what follows them.
   Status send_rows(Portal* portal, uint64_t rows_max);
@@ -194,6 +202,14 @@ class Session {
   Status read_cursor(Portal* portal);
   Status close_cursor(const std::string& name);
   StatusOr<std::vector<query::ResultColumn>> columns_of(const query::SessionCommand& command);
+
+  // --- what the session shows of itself, and cursors of routines (session_views.cc) ---
+  static int64_t now_us();
+  std::string cursors_json();
+  std::string statements_json() const;
+  std::shared_ptr<const query::SettingValues> settings_for(std::string_view sql);
+  void take_open_cursors();
+  std::shared_ptr<Portal> find_cursor(const std::string& name);
 
   // --- COPY (session_copy.cc) ---
   enum class CopyDirection : char { kIn = 'G', kOut = 'H' };

@@ -145,9 +145,11 @@ StatusOr<std::unique_ptr<Answer>> Session::close_block(const SessionCommand& com
   } else {
     for (const auto& [name, before] : local_settings_) SCYPER_RETURN_IF_ERROR(settings_->set(name, {before}));
   }
-  drop_portals();
+  const Status committed = open != nullptr && !is_undone ? open->commit() : Status();
+  if (!committed.ok()) settings_->restore(*before_block_);
+  drop_portals(!is_undone && committed.ok());
   leave_block();
-  if (open != nullptr && !is_undone) SCYPER_RETURN_IF_ERROR(open->commit());
+  SCYPER_RETURN_IF_ERROR(committed);
   if (command.is_chained) {
     block_ = Block::kOpen;
     before_block_ = *settings_;
@@ -220,7 +222,7 @@ Status Session::discard(const SessionCommand& command) {
   }
   if (command.tag != "DISCARD ALL") return {};
   if (block_ != Block::kNone) return sql_error("25001", "DISCARD ALL cannot run inside a transaction block");
-  drop_portals();
+  portals_.clear();
   statements_.clear();
   drop_temporary_tables();
   context_->node->engine->release_locks(settings_->temporary_schema());

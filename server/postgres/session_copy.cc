@@ -49,7 +49,7 @@ Status Session::send_copy(std::string_view sql, Portal* portal) {
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::run_copy_in(const std::string& sql) {
-  const primary::StatementLimits limits = this->limits();
+  const primary::StatementLimits limits = this->limits("");
   NodeParts* node = context_->node;
   if (block_ != Block::kNone && open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
   SCYPER_ASSIGN_OR_RETURN(const auto copy, open_ != nullptr ? open_->open_copy(with_path(sql))

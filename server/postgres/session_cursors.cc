@@ -116,7 +116,11 @@ Status Session::prepare_by_name(const SessionCommand& command) {
     return with_hint(sql_error("53400", "too many prepared statements in this session"),
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
-  SCYPER_ASSIGN_OR_RETURN(statements_[command.name], prepare(command.body, command.parameter_oids));
+  SCYPER_ASSIGN_OR_RETURN(const StatementPointer statement, prepare(command.body, command.parameter_oids));
+  auto named = std::make_shared<Statement>(*statement);
+  named->shown = command.text;
+  named->is_by_sql = true;
+  statements_[command.name] = std::move(named);
   return {};
 }
 
@@ -177,9 +181,9 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
 }
 
 Status Session::declare(const SessionCommand& command) {
-  if (command.is_held) return sql_error("0A000", "cursors WITH HOLD are not supported");
-  if (block_ == Block::kNone) return sql_error("25P01", "DECLARE CURSOR can only be used in transaction blocks");
-  if (portals_.contains(command.name)) {
+  if (block_ == Block::kNone && !command.is_held)
+    return sql_error("25P01", "DECLARE CURSOR can only be used in transaction blocks");
+  if (find_cursor(command.name) != nullptr) {
     return sql_error("42P03", "cursor \"" + command.name + "\" already exists");
   }
   if (portals_.size() >= context_->node->options.postgres_statements_max) {
@@ -190,11 +194,15 @@ Status Session::declare(const SessionCommand& command) {
   auto portal = std::make_shared<Portal>();
   portal->is_cursor = true;
   portal->is_scrolling = command.is_scrolling;
+  portal->is_held = command.is_held;
+  portal->is_kept = command.is_held && block_ == Block::kNone;
+  portal->text = command.text;
+  portal->opened_us = now_us();
   SCYPER_ASSIGN_OR_RETURN(portal->answer, run_statement(*statement, {}));
   portal->rows.columns = portal->answer->columns();
   portal->formats.assign(portal->rows.columns.size(), Format::kText);
   portal->statement = std::move(statement);
-  if (portal->is_scrolling) SCYPER_RETURN_IF_ERROR(read_cursor(portal.get()));
+  if (portal->is_scrolling || portal->is_held) SCYPER_RETURN_IF_ERROR(read_cursor(portal.get()));
   portals_[command.name] = std::move(portal);
   return {};
 }
@@ -206,17 +214,16 @@ Status Session::read_cursor(Portal* portal) {
   while (!portal->is_drained) {
     SCYPER_RETURN_IF_ERROR(take_rows(portal));
     if (portal->rows.bytes() > kScrollBytesMax) {
-      return with_hint(sql_error("53400", "the rows of a SCROLL cursor are limited to 16 MB"),
-                       "Declare it without SCROLL.");
+      return with_hint(sql_error("53400", "the rows of a SCROLL cursor, or of one WITH HOLD, are limited to 16 MB"),
+                       "Declare it without SCROLL and WITH HOLD.");
     }
   }
   return {};
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::fetch(const SessionCommand& command) {
-  const auto found = portals_.find(command.name);
-  if (found == portals_.end()) return unknown_cursor(command.name);
-  const std::shared_ptr<Portal> portal = found->second;
+  const std::shared_ptr<Portal> portal = find_cursor(command.name);
+  if (portal == nullptr) return unknown_cursor(command.name);
   if (!portal->is_cursor) return sql_error("0A000", "FETCH of portals of the protocol is not supported");
   SCYPER_RETURN_IF_ERROR(portal->failure);
   const bool is_scrolling = portal->is_scrolling;
@@ -258,12 +265,12 @@ StatusOr<std::unique_ptr<Answer>> Session::fetch(const SessionCommand& command) 
 
 Status Session::close_cursor(const std::string& name) {
   if (name.empty()) {
+    take_open_cursors();
     std::erase_if(portals_, [](const auto& entry) { return entry.second->is_cursor; });
     return {};
   }
-  const auto found = portals_.find(name);
-  if (found == portals_.end()) return unknown_cursor(name);
-  portals_.erase(found);
+  if (find_cursor(name) == nullptr) return unknown_cursor(name);
+  portals_.erase(name);
   return {};
 }
 
@@ -279,9 +286,9 @@ StatusOr<std::vector<query::ResultColumn>> Session::columns_of(const SessionComm
     return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
   }
   if (command.kind == CommandKind::kFetch && !command.fetch.is_move) {
-    const auto found = portals_.find(command.name);
-    if (found == portals_.end()) return unknown_cursor(command.name);
-    return found->second->rows.columns;
+    const std::shared_ptr<Portal> portal = find_cursor(command.name);
+    if (portal == nullptr) return unknown_cursor(command.name);
+    return portal->rows.columns;
   }
   return std::vector<query::ResultColumn>();
 }

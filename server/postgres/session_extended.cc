@@ -91,6 +91,8 @@ StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::
   }
   statement->command = std::move(commands[0]);
   statement->command.text = sql;  // positions count from its beginning
+  statement->shown = sql;
+  statement->prepared_us = now_us();
   SCYPER_RETURN_IF_ERROR(check_block(statement->command));
   if (!is_session_command(statement->command.kind)) {
     const Running running(this);
@@ -104,7 +106,7 @@ StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::
 Status Session::describe_parameters_of(std::string_view sql, Statement* statement) {
   const std::string text = with_path(sql);
   NodeParts* node = context_->node;
-  if (open_ != nullptr) return open_->describe(text, limits(), &statement->parameters, &statement->columns);
+  if (open_ != nullptr) return open_->describe(text, limits(sql), &statement->parameters, &statement->columns);
   query::Queries* queries = node->engine->queries();
   const bool is_for_snapshots =
       queries != nullptr && !node->engine->has_temporary_tables(settings_->temporary_schema());
@@ -289,10 +291,16 @@ Status Session::close(MessageReader* reader) {
 
 void Session::sync() {
   skips_ = false;
-  if (block_ == Block::kNone) drop_portals();
+  if (block_ == Block::kNone) drop_portals(/*is_committed=*/true);
   send_ready();
 }
 
-void Session::drop_portals() { portals_.clear(); }
+void Session::drop_portals(bool is_committed) {
+  std::erase_if(portals_, [is_committed](const auto& entry) {
+    Portal& portal = *entry.second;
+    portal.is_kept |= portal.is_held && is_committed;
+    return !portal.is_kept;
+  });
+}
 
 }  // namespace scyper::server::postgres

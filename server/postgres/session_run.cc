@@ -17,6 +17,8 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
     case query::CommandKind::kCopyOut:
       return run_for_rows(statement, arguments);
     case query::CommandKind::kOther:
+      if (statement.command.name == "constraints" && block_ == Block::kNone)
+        warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
       return run_transaction(statement, arguments);
     case query::CommandKind::kCopyIn:
       return run_copy_in(statement.command.text);
@@ -90,7 +92,8 @@ void Session::note_act(const Statement& statement, const Status& status) {
 StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& statement, std::span<const Datum> arguments) {
   if (open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
   return run_counted(statement.command.text, [&](query::ResultSet* result) {
-    const Status status = open_->execute(with_path(statement.command.text), arguments, result, limits());
+    const Status status =
+        open_->execute(with_path(statement.command.text), arguments, result, limits(statement.command.text));
     note_act(statement, status);
     return status;
   });
@@ -107,9 +110,10 @@ StatusOr<std::unique_ptr<Answer>> Session::run_by_itself(const Statement& statem
   NodeParts* node = context_->node;
   return run_counted(statement.command.text, [&](query::ResultSet* result) {
     const std::string text = with_path(statement.command.text);
-    const Status status = node->forwarding.is_needed()
-                              ? node->forwarding.execute(text, statement.parameters, arguments, limits(), result)
-                              : node->engine->execute(text, arguments, result, limits());
+    const Status status =
+        node->forwarding.is_needed()
+            ? node->forwarding.execute(text, statement.parameters, arguments, limits(statement.command.text), result)
+            : node->engine->execute(text, arguments, result, limits(statement.command.text));
     note_act(statement, status);
     return status;
   });
@@ -126,10 +130,10 @@ StatusOr<std::unique_ptr<Answer>> Session::run_counted(std::string_view sql,
 }
 
 // Of a statement that begins now.
-primary::StatementLimits Session::limits() {
+primary::StatementLimits Session::limits(std::string_view sql) {
   primary::StatementLimits limits;
   limits.cancelled = &is_cancelled_;
-  given_settings_ = settings_->given();
+  given_settings_ = settings_for(sql);
   limits.settings = given_settings_.get();
   changed_settings_.clear();
   limits.changed_settings = &changed_settings_;

@@ -92,7 +92,12 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
   if (setting->kind == SettingKind::kPath) {
     SCYPER_ASSIGN_OR_RETURN(schemas_, query::schemas_of_path(read));
   }
-  if (setting->kind == SettingKind::kZone) query::set_thread_time_zone(zone_ = read == "UTC" ? "" : read);
+  if (setting->kind == SettingKind::kZone || setting->name == "IntervalStyle") {
+    const bool is_zone = setting->kind == SettingKind::kZone;
+    zone_ =
+        query::time_mark(is_zone ? read : values_["TimeZone"].value, is_zone ? values_["IntervalStyle"].value : read);
+    query::set_thread_time_zone(zone_);
+  }
   if (setting->name == "scyper.receipts") receipts_ = read == "on";
   if (setting->name == "transaction_read_only") is_read_only_ = read == "on";
   if (setting->name == "scyper.threads") threads_ = static_cast<uint32_t>(std::stoul(read));

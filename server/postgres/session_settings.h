@@ -77,7 +77,7 @@ class SessionSettings {
   std::map<std::string, std::string> reported_;
   std::vector<std::string> schemas_;  // of search_path
   std::string temporary_schema_;
-  std::string zone_;  // which the thread is in, too; empty: UTC
+  std::string zone_;  // and the style of intervals, as a mark; the thread is in it, too; empty: as in a new session
   query::Freshness freshness_;
   int64_t statement_timeout_us_ = 0;
   int64_t idle_timeout_us_ = 0;

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "primary/copy_in.h"
+#include "query/open_cursor.h"
 #include "query/result.h"
 #include "storage/type.h"
 
@@ -42,6 +43,8 @@ class OpenTransaction {
   virtual Status release(size_t savepoint) = 0;
   // It is over then, also with an error.
   virtual Status commit() = 0;
+  // Cursors that its statements have left open since the last call, oldest first.
+  virtual std::vector<query::OpenCursor> take_cursors() = 0;
 };
 
 }  // namespace scyper::primary

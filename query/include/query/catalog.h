@@ -139,6 +139,8 @@ struct ForeignKey {
   ReferentialAction on_delete = ReferentialAction::kNoAction;
   // DISABLE TRIGGER ALL of the table that has it, and of the one that it refers to.
   bool checks = true, acts = true;
+  // DEFERRABLE, INITIALLY DEFERRED (query/deferred_checks.h).
+  bool deferrable = false, deferred = false;
 };
 
 enum class Identity : uint8_t { kNone, kByDefault, kAlways };

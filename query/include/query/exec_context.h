@@ -13,6 +13,7 @@
 
 namespace scyper::query {
 
+class DeferredChecks;
 class Program;
 struct Portal;
 class ChunkWindows;
@@ -168,6 +169,7 @@ struct ExecContext {
   std::shared_ptr<ChunkWindows> windows;  // made when the first chunk that is not hot is opened
   void (*safepoint)(void* owner) = nullptr;
   void* safepoint_owner = nullptr;
+  DeferredChecks* deferred = nullptr;  // set: deferrable foreign keys may wait for the end of the transaction
 
   bool is_interrupted() const { return (interrupt.load(std::memory_order_relaxed) & ~kSafepointBit) != 0; }
 

@@ -49,8 +49,12 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
 // Values by name in lower case: those that a session has given.
 using SettingValues = std::map<std::string, std::string, std::less<>>;
 std::string setting_key(std::string_view name);
-// Texts of timestamptz that this thread reads and writes outside of programs are in that zone from here on.
-void set_thread_time_zone(std::string_view name);
+// Time zone and style of intervals in one, as texts of statements begin with them (query/search_path.h). Empty: as in a
+// new session.
+std::string time_mark(std::string_view time_zone, std::string_view interval_style);
+// Texts of timestamptz and intervals that this thread reads and writes outside of programs are as the mark says from
+// here on.
+void set_thread_time_zone(std::string_view mark);
 
 // The settings of the statement that a thread runs: those of its session, and what set_config() has changed. Threads:
 // the one that runs it.

@@ -1,0 +1,123 @@
+#include "bind/expanded_sets.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/object_name.h"
+#include "bind/binder.h"
+#include "parse/printer.h"
+#include "parse/sql_parser.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr std::string_view kExpandArray = "_pg_expandarray";
+
+const ast::FunctionCall* call_of(const ast::Expr& expr) { return ast::node_if<ast::FunctionCall>(&expr); }
+
+bool is_expand_array(const ast::FunctionCall& call) {
+  return call.args.size() == 1 && bare_name(call.name.back()) == kExpandArray;
+}
+
+bool returns_rows(const ast::FunctionCall& call, const Catalog& catalog) {
+  const auto range = catalog.routines.equal_range(call.name.back());
+  return std::any_of(range.first, range.second, [](const auto& entry) { return entry.second->returns_set; });
+}
+
+// The call that the target's field is of.
+const ast::FunctionCall* selected_call(const ast::SelectTarget& target, const Catalog& catalog) {
+  const auto* field = ast::node_if<ast::FieldSelect>(target.expr.get());
+  if (field == nullptr || field->star) return nullptr;
+  const ast::FunctionCall* call = call_of(*field->arg);
+  return call != nullptr && (is_expand_array(*call) || returns_rows(*call, catalog)) ? call : nullptr;
+}
+
+const ast::FunctionCall* whole_call(const ast::SelectTarget& target) {
+  const ast::FunctionCall* call = call_of(*target.expr);
+  return call != nullptr && is_expand_array(*call) ? call : nullptr;
+}
+
+// Calls that look the same are one function: they give their rows side by side.
+class SetsInFrom {
+ public:
+  std::string alias_of(const ast::FunctionCall& call) {
+    const std::string text = is_expand_array(call) ? absl::StrCat("(", expand_array_query(call), ")") : to_sql(call);
+    const auto [found, is_new] = aliases_.emplace(text, absl::StrCat(" set ", aliases_.size()));
+    if (is_new)
+      absl::StrAppend(&from_, from_.empty() ? "" : ", ", "LATERAL ", text, " AS ", quote_identifier(found->second));
+    return found->second;
+  }
+  const std::string& from() const { return from_; }
+
+ private:
+  std::map<std::string, std::string> aliases_;
+  std::string from_;
+};
+
+ast::SelectTarget field_target(const std::string& relation, const std::string& field, std::string alias) {
+  auto column = std::make_unique<ast::ColumnRef>();
+  column->name = {relation, field};
+  ast::SelectTarget target;
+  target.expr = std::move(column);
+  target.alias = std::move(alias);
+  return target;
+}
+
+}  // namespace
+
+bool has_expanded_sets(const ast::SelectStatement& select, const Catalog& catalog) {
+  return std::any_of(select.targets.begin(), select.targets.end(), [&](const ast::SelectTarget& target) {
+    return selected_call(target, catalog) != nullptr || whole_call(target) != nullptr;
+  });
+}
+
+std::string with_expanded_sets(const ast::SelectStatement& select, const Catalog& catalog) {
+  auto parsed = parse_sql(to_sql(select));
+  if (!parsed.ok()) return "";
+  auto& copy = static_cast<ast::SelectStatement&>(*(*parsed)[0]);
+  SetsInFrom sets;
+  std::vector<ast::SelectTarget> targets;
+  for (ast::SelectTarget& target : copy.targets) {
+    if (const ast::FunctionCall* call = selected_call(target, catalog); call != nullptr) {
+      const std::string field = ast::node_as<ast::FieldSelect>(*target.expr).field;
+      targets.push_back(field_target(sets.alias_of(*call), field, target.alias.empty() ? field : target.alias));
+    } else if (call = whole_call(target); call != nullptr) {
+      const std::string name = target.alias.empty() ? std::string(kExpandArray) : target.alias;
+      const std::string relation = sets.alias_of(*call);
+      for (const char* field : {"x", "n"})
+        targets.push_back(field_target(relation, field, expanded_column(name, field)));
+    } else {
+      targets.push_back(std::move(target));
+    }
+  }
+  copy.targets = std::move(targets);
+  auto from = parse_sql("SELECT 1 FROM " + sets.from());
+  if (!from.ok()) return "";
+  for (auto& item : static_cast<ast::SelectStatement&>(*(*from)[0]).from) copy.from.push_back(std::move(item));
+  return to_sql(copy);
+}
+
+StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_expanded_sets(const ast::SelectStatement& select,
+                                                                 const Scope* parent, bool keep_unknown) {
+  const std::string text = with_expanded_sets(select, catalog_);
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  const std::string_view saved = std::exchange(source_, text);
+  auto query = bind_select(ast::node_as<ast::SelectStatement>(*statements[0]), parent, keep_unknown);
+  source_ = saved;
+  return query;
+}
+
+std::string expand_array_query(const ast::FunctionCall& call) {
+  if (!is_expand_array(call)) return "";
+  return absl::StrCat("SELECT u.x, u.n::int4 AS n FROM unnest(", to_sql(*call.args[0]),
+                      ") WITH ORDINALITY AS u (x, n)");
+}
+
+std::string expanded_column(const std::string& column, const std::string& field) {
+  return absl::StrCat(column, ".", field);
+}
+
+}  // namespace scyper::query

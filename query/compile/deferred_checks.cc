@@ -1,0 +1,172 @@
+#include "query/deferred_checks.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "absl/strings/str_cat.h"
+#include "compile/compiler.h"
+#include "compile/program_parts.h"
+#include "parse/printer.h"
+#include "query/definitions.h"
+#include "query/program.h"
+#include "query/result.h"
+
+namespace scyper::query {
+
+namespace {
+
+// A key of the catalog as it is now: DDL of the transaction may have changed it since its check was put off.
+struct FoundKey {
+  const storage::TableSchema* child = nullptr;
+  const ForeignKey* key = nullptr;
+};
+
+FoundKey find_key(const Catalog& catalog, uint32_t table, std::string_view name) {
+  const auto child = catalog.find_table(TableId(table));
+  const auto rules = catalog.rules.find(TableId(table));
+  if (child == nullptr || rules == catalog.rules.end()) return {};
+  for (const ForeignKey& key : rules->second.foreign_keys)
+    if (key.name == name) return {&child->schema(), &key};
+  return {};
+}
+
+// Rows that refer to the key $1, ... which is not there.
+std::string orphans_of(const Catalog& catalog, const FoundKey& found) {
+  const auto parent = catalog.find_table(found.key->table);
+  if (parent == nullptr) return "";
+  std::string is_key, has_parent;
+  for (size_t i = 0; i < found.key->columns.size(); i++) {
+    const std::string mine = "c." + quote_identifier(found.child->columns[found.key->columns[i]].name);
+    absl::StrAppend(&is_key, i == 0 ? "" : " AND ", mine, " = $", i + 1);
+    absl::StrAppend(&has_parent, i == 0 ? "" : " AND ", "p.",
+                    quote_identifier(parent->schema().columns[found.key->referenced[i]].name), " = ", mine);
+  }
+  return absl::StrCat("SELECT 1 FROM ", quote_identifier(found.child->name), " c WHERE ", is_key,
+                      " AND NOT EXISTS (SELECT 1 FROM ", quote_identifier(parent->schema().name), " p WHERE ",
+                      has_parent, ") LIMIT 1");
+}
+
+bool has_pointer(const SqlType& type) {
+  return is_string(type.id) || type.id == TypeId::kNumeric || type.id == TypeId::kBytea || type.id == TypeId::kArray ||
+         type.id == TypeId::kJsonb;
+}
+
+std::shared_ptr<const Catalog> catalog_of(const ExecContext& context) {
+  const Definitions* definitions = Definitions::current;
+  return definitions != nullptr ? definitions->catalog() : context.program->parts().catalog;
+}
+
+}  // namespace
+
+struct DeferredChecks::Savepoint {
+  size_t events = 0;
+  std::optional<bool> all_deferred;
+  std::map<Key, bool> set_deferred;
+};
+
+std::string DeferredChecks::mark_of(const ForeignKey& key, TableId table) {
+  if (!key.deferrable) return "";
+  return absl::StrCat(key.deferred ? "D" : "I", table.value(), " ", key.name);
+}
+
+void DeferredChecks::begin(bool is_block) {
+  is_block_ = is_block;
+  if (!events_.empty()) events_.clear();
+  memory_.clear();
+  all_deferred_.reset();
+  if (!set_deferred_.empty()) set_deferred_.clear();
+}
+
+bool DeferredChecks::is_deferred(const Key& key, bool is_initially) const {
+  const auto set = set_deferred_.find(key);
+  return set != set_deferred_.end() ? set->second : all_deferred_.value_or(is_initially);
+}
+
+bool DeferredChecks::defer(ExecContext* context, std::string_view mark, const Datum* key, const SqlType* types,
+                           int64_t count) {
+  if (mode_ == Mode::kForgets) {
+    context->error = ErrorState();
+    return true;
+  }
+  Event event;
+  const size_t blank = mark.find(' ');
+  std::from_chars(mark.data() + 1, mark.data() + blank, event.key.first);
+  event.key.second = mark.substr(blank + 1);
+  if (!is_deferred(event.key, mark[0] == 'D')) return false;
+  event.types.assign(types, types + count);
+  event.values.assign(key, key + count);
+  for (size_t i = 0; i < event.values.size(); i++) {
+    if (event.values[i].null || !has_pointer(event.types[i])) continue;
+    std::string text;
+    append_value(&text, event.types[i], event.values[i]);
+    if (!parse_value(event.types[i], text, &memory_, &event.values[i]).ok()) return false;
+  }
+  event.error = std::exchange(context->error, ErrorState());
+  events_.push_back(std::move(event));
+  return true;
+}
+
+int32_t DeferredChecks::set(ExecContext* context, const std::vector<std::pair<uint32_t, std::string>>& keys,
+                            bool is_all, bool is_deferred) {
+  if (mode_ == Mode::kForgets) return 0;
+  std::map<Key, bool> chosen;
+  if (is_all) {
+    all_deferred_ = is_deferred;
+    set_deferred_.clear();
+  }
+  for (const Key& key : keys) set_deferred_[key] = chosen[key] = is_deferred;
+  return is_deferred ? 0 : check_if(context, is_all ? nullptr : &chosen);
+}
+
+int32_t DeferredChecks::check(ExecContext* context) { return check_if(context, nullptr); }
+
+// In the order in which they came.
+int32_t DeferredChecks::check_if(ExecContext* context, const std::map<Key, bool>* chosen) {
+  const auto catalog = catalog_of(*context);
+  std::map<Key, std::string> texts;
+  const auto is_chosen = [&](const Event& event) { return chosen == nullptr || chosen->contains(event.key); };
+  for (const Event& event : events_) {
+    if (!is_chosen(event)) continue;
+    auto text = texts.find(event.key);
+    if (text == texts.end()) {
+      const FoundKey found = find_key(*catalog, event.key.first, event.key.second);
+      text = texts.emplace(event.key, found.key == nullptr ? "" : orphans_of(*catalog, found)).first;
+    }
+    if (text->second.empty()) continue;  // the constraint has been dropped
+    if (const int32_t outcome = check_event(context, event, text->second); outcome != 0) return outcome;
+  }
+  std::erase_if(events_, is_chosen);
+  return 0;
+}
+
+int32_t DeferredChecks::check_event(ExecContext* context, const Event& event, const std::string& sql) {
+  const ProgramParts& parts = context->program->parts();
+  if (parts.compiler == nullptr) return context->fail("XX000", "a deferred constraint cannot be checked here");
+  auto program = parts.compiler->dynamic_program(sql, event.types, catalog_of(*context));
+  if (!program.ok()) return context->fail(program.status(), /*catchable=*/false);
+  context->pins.push_back(*program);
+  ResultSet rows;
+  rows.columns = (*program)->columns();
+  ResultSet* result = std::exchange(context->result, &rows);
+  RowSink* sink = std::exchange(context->sink, nullptr);
+  const uint64_t affected = context->affected_rows;
+  const int32_t outcome = (*program)->run_nested(context, event.values.data(), nullptr);
+  context->result = result;
+  context->sink = sink;
+  context->affected_rows = affected;
+  if (outcome != 0 || rows.row_count() == 0) return outcome;
+  context->error = event.error;
+  return static_cast<int32_t>(Outcome::kError);
+}
+
+std::shared_ptr<const DeferredChecks::Savepoint> DeferredChecks::mark() const {
+  return std::make_shared<Savepoint>(Savepoint{events_.size(), all_deferred_, set_deferred_});
+}
+
+void DeferredChecks::roll_back_to(const Savepoint& savepoint) {
+  if (savepoint.events < events_.size()) events_.resize(savepoint.events);
+  all_deferred_ = savepoint.all_deferred;
+  set_deferred_ = savepoint.set_deferred;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,20 @@
+-- symptom: cursors of functions, held cursors, pg_cursors, pg_prepared_statements
+CREATE FUNCTION two() RETURNS SETOF refcursor LANGUAGE plpgsql AS $$ DECLARE a refcursor := 'ca'; b refcursor := 'cb'; BEGIN OPEN a FOR SELECT g FROM generate_series(1, 3) g; RETURN NEXT a; OPEN b FOR SELECT 'x' AS t, 5 AS n; RETURN NEXT b; END $$;
+CREATE FUNCTION unnamed() RETURNS refcursor LANGUAGE plpgsql AS $$ DECLARE c refcursor; BEGIN OPEN c FOR SELECT 1 AS one; RETURN c; END $$;
+BEGIN; SELECT * FROM two(); FETCH ALL IN ca; FETCH ALL IN cb; MOVE FIRST IN ca; FETCH NEXT FROM ca; CLOSE ca; FETCH ca; ROLLBACK;
+BEGIN; SELECT two(); FETCH 2 FROM ca; FETCH BACKWARD 1 FROM ca; COMMIT;
+FETCH ALL IN ca;
+DECLARE h CURSOR WITH HOLD FOR SELECT g FROM generate_series(1, 3) g;
+FETCH 1 FROM h;
+BEGIN; FETCH 1 FROM h; ROLLBACK;
+FETCH ALL FROM h;
+SELECT name, is_holdable FROM pg_cursors;
+CLOSE h;
+BEGIN; DECLARE k CURSOR WITH HOLD FOR SELECT 1; ROLLBACK;
+FETCH k;
+BEGIN; DECLARE k SCROLL CURSOR FOR SELECT 1; SELECT name, rtrim(statement, ';') AS statement, is_holdable, is_binary, is_scrollable FROM pg_cursors; COMMIT;
+SELECT count(*) FROM pg_cursors;
+PREPARE p (int) AS SELECT $1 + 1;
+SELECT name, rtrim(statement, ';') AS statement, parameter_types, from_sql FROM pg_prepared_statements;
+DEALLOCATE p;
+SELECT count(*) FROM pg_prepared_statements;

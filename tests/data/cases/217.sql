@@ -1,0 +1,25 @@
+-- symptom: information_schema, sequences as relations, fields of sets in a select list
+CREATE TABLE par (a int PRIMARY KEY, b text UNIQUE, CHECK (a > 0));
+CREATE TABLE chi (x int REFERENCES par ON DELETE CASCADE, y text REFERENCES par (b) DEFERRABLE);
+CREATE VIEW seen AS SELECT a FROM par;
+CREATE SEQUENCE sq START 5;
+SELECT constraint_name, unique_constraint_name, match_option, update_rule, delete_rule FROM information_schema.referential_constraints ORDER BY 1;
+SELECT constraint_name, check_clause FROM information_schema.check_constraints WHERE constraint_schema = 'public' AND constraint_name NOT LIKE '%not_null' ORDER BY 1;
+SELECT table_name, column_name, constraint_name FROM information_schema.constraint_column_usage WHERE constraint_schema = 'public' ORDER BY 3, 2;
+SELECT constraint_name, table_name, constraint_type, is_deferrable, initially_deferred FROM information_schema.table_constraints WHERE constraint_schema = 'public' AND constraint_name NOT LIKE '%not_null' ORDER BY 1;
+SELECT constraint_name, table_name, column_name, ordinal_position, position_in_unique_constraint FROM information_schema.key_column_usage WHERE constraint_schema = 'public' ORDER BY 1, 4;
+SELECT sequence_name, data_type, start_value, minimum_value, maximum_value, increment, cycle_option FROM information_schema.sequences;
+SELECT view_name, table_name FROM information_schema.view_table_usage WHERE view_schema = 'public';
+CREATE FUNCTION fn(i int, INOUT t text, OUT o numeric) LANGUAGE plpgsql AS $$ BEGIN o := i; END $$;
+SELECT ordinal_position, parameter_mode, is_result, parameter_name, data_type FROM information_schema.parameters WHERE specific_schema = 'public' ORDER BY 1;
+SELECT proargtypes, proallargtypes, proargmodes, proargnames, prokind, proretset FROM pg_proc WHERE proname = 'fn';
+SELECT last_value, is_called FROM sq; SELECT nextval('sq'), nextval('sq'); SELECT last_value, is_called FROM sq;
+SELECT sequencename, last_value FROM pg_sequences;
+SELECT (information_schema._pg_expandarray(ARRAY['a', 'b'])).n, (information_schema._pg_expandarray(ARRAY['a', 'b'])).x;
+SELECT r.name, (r.keys).n FROM (SELECT c.relname AS name, information_schema._pg_expandarray(i.indkey) AS keys FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'par'::regclass) r ORDER BY 1, 2;
+CREATE FUNCTION rows() RETURNS TABLE (k int, l text) LANGUAGE sql AS 'VALUES (1, ''x''), (2, ''y'')';
+SELECT (rows()).l, (rows()).k;
+SELECT 'array_in'::regproc, 'int4in'::regproc::oid, 0::regproc, typoutput, typsend FROM pg_type WHERE typname = 'text';
+SELECT relname, n_live_tup >= 0 AS counted FROM pg_stat_user_tables ORDER BY 1;
+SELECT indexrelname FROM pg_stat_user_indexes ORDER BY 1;
+SELECT name, is_dst IS NOT NULL AS known FROM pg_timezone_names WHERE name = 'Europe/Berlin';

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "bind/bound.h"
 #include "bind/object_numbers.h"
+#include "bind/scope.h"
 #include "bind/system_tables.h"
 #include "parse/ast.h"
 #include "parse/plpgsql_ast.h"
@@ -29,27 +30,6 @@ int find_target_column(const storage::TableSchema& schema, std::string_view name
 inline constexpr std::string_view kFeedSchema =
     "\x01"
     "copy";
-
-// A query level that names are looked up in, innermost first.
-struct Scope {
-  // What a name without qualifier and * see: USING and NATURAL leave one column of two.
-  struct Visible {
-    size_t relation = 0;  // position in relations
-    uint32_t column = 0;
-    // FULL JOIN ... USING: the value is COALESCE(column, other_column)
-    bool merged = false;
-    size_t other_relation = 0;
-    uint32_t other_column = 0;
-  };
-  const Scope* parent = nullptr;
-  BoundQuery* query = nullptr;             // marked correlated when an outer column is found through it
-  std::vector<const Relation*> relations;  // visible by alias.column
-  std::vector<bool> nullable;              // the null-supplying side of an outer join
-  std::vector<Visible> columns;            // in the order of *
-
-  void add(const Relation* relation, bool is_nullable);
-  const RelationColumn& column(const Visible& v) const { return relations[v.relation]->columns[v.column]; }
-};
 
 // What an INSERT gives a value to.
 struct InsertTarget {
@@ -318,7 +298,10 @@ class Binder {
   };
   // scope: what is around the statement that has the WITH.
   Status check_common_tables(const ast::WithClause& with, const Scope* scope);
+  static bool is_open_join(const ast::FromItem& item);
   static bool needs_tree(const ast::FromItem& item);
+  static bool needs_tree_inside(const ast::FromJoin& join);
+  StatusOr<std::unique_ptr<Relation>> join_relation(const ast::FromJoin& item, const Scope* scope);
   // binder_with.cc: queries of WITH that change something, which only the outermost statement may have
   class Nested {
    public:
@@ -398,6 +381,7 @@ class Binder {
   class Barred;
   Status reach(const Relation& relation, const Scope* scope, const Scope* level, int32_t location) const;
   StatusOr<JoinTree> bind_join_tree(const ast::FromItem& item, Scope* scope, BoundQuery* query);
+  StatusOr<JoinTree> bind_join_inside(const ast::FromJoin& join, Scope* scope, BoundQuery* query);
   Status bind_group_item(const ast::Expr& item, const ast::SelectStatement& select, const Scope* scope,
                          BoundQuery* query, uint32_t* position);
   Status add_order(const OrderItem& order, BoundQuery* query, int32_t location);
@@ -411,6 +395,8 @@ class Binder {
   void wrap(std::unique_ptr<BoundQuery>* query);
   Status merge_columns(const ast::FromJoin& item, const std::vector<std::string>& names, size_t from, size_t middle,
                        Scope* scope, std::vector<BoundPtr>* conjuncts);
+  StatusOr<Scope::Visible> merge_values(const ast::FromJoin& item, const Scope::Visible& left,
+                                        const Scope::Visible& right, const Scope& scope);
   Status bind_set_operation(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
   Status bind_values(const ast::SelectStatement& select, const Scope* parent, BoundQuery* query);
   Status bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* query, JoinType join);
@@ -439,6 +425,8 @@ class Binder {
   Status expand_record(const ast::ColumnRef& ref, std::vector<OutputColumn>* out);
   Status check_grouped_query(BoundQuery* sub, BoundQuery* query);
   bool find_variable(const ast::Name& name, uint32_t* variable) const;
+  void group_sets(BoundQuery* query);
+  Status spread_sets(BoundQuery* query);
   Status bind_join(const ast::FromJoin& join, Scope* scope, BoundQuery* query, JoinType outer);
   Status bind_targets(const std::vector<ast::SelectTarget>& targets, const Scope* scope, std::vector<OutputColumn>* out,
                       bool keep_unknown = false);

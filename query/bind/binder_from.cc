@@ -7,7 +7,6 @@
 #include "bind/binder_recursion.h"
 #include "bind/expanded_sets.h"
 #include "bind/make.h"
-#include "bind/merged_column.h"
 #include "bind/system_types.h"
 #include "bind/system_views.h"
 #include "parse/printer.h"
@@ -306,6 +305,7 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       if (sub.alias.name.empty()) return error("42601", "subquery in FROM must have an alias", item.location);
       SCYPER_ASSIGN_OR_RETURN(auto relation,
                               query_relation(*sub.subquery, sub.alias.name, sub.lateral ? scope : scope->parent));
+      if (!sub.lateral) query->correlated |= relation->query->correlated;  // by what is around this query, too
       SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), sub.alias.columns));
       // its scopes begin around this query, which then depends on what is there, too
       if (!sub.lateral && relation->query->correlated) query->correlated = true;
@@ -321,14 +321,45 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       if (const auto* call = routine_in_from(node_as<ast::FromFunction>(item)); call != nullptr)
         return bind_routine_from(node_as<ast::FromFunction>(item), *call, scope, query, join);
       return bind_from_function(node_as<ast::FromFunction>(item), scope, query, join);
-    case ast::FromKind::kJoin:
-      return bind_join(node_as<ast::FromJoin>(item), scope, query, join);
+    case ast::FromKind::kJoin: {
+      if (is_open_join(item)) return bind_join(node_as<ast::FromJoin>(item), scope, query, join);
+      SCYPER_ASSIGN_OR_RETURN(auto relation, join_relation(node_as<ast::FromJoin>(item), scope));
+      query->correlated |= relation->query->correlated;
+      return add_relation(std::move(relation), scope, query, join, item.location);
+    }
   }
   return error("XX000", "unknown FROM item", item.location);
 }
 
-// USING: each name's two columns become one, that of the side which has no NULLs added, and come first in *. The
-// columns of the left side are those from `from`, of the right side those from `middle` on.
+// The one column of two that USING leaves, of the type that both have in common: that of the side which has no NULLs
+// added; of a full join whichever is not NULL.
+StatusOr<Scope::Visible> Binder::merge_values(const ast::FromJoin& item, const Scope::Visible& left,
+                                              const Scope::Visible& right, const Scope& scope) {
+  std::vector<BoundPtr> both;
+  both.push_back(scope.value(left, item.location));
+  both.push_back(scope.value(right, item.location));
+  const SqlType types[] = {both[0]->type, both[1]->type};
+  SCYPER_ASSIGN_OR_RETURN(const SqlType type, common_type(both, "JOIN/USING"));
+  for (auto& value : both) {
+    if (value->type == type) continue;
+    SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), type, Coercion::kImplicit));
+  }
+  Scope::Visible merged = left;
+  if (item.join == ast::JoinKind::kFull) {
+    BoundPtr value = make_expr(BoundKind::kCoalesce, type, true, item.location);
+    for (auto& side : both) value->args.push_back(std::move(side));
+    merged.merged = std::move(value);
+    return merged;
+  }
+  const bool prefers_right = item.join == ast::JoinKind::kInner && types[0] != type && types[1] == type;
+  const size_t side = item.join == ast::JoinKind::kRight || prefers_right ? 1 : 0;
+  if (side == 1) merged = right;
+  if (types[side] != type) merged.merged = std::move(both[side]);
+  return merged;
+}
+
+// USING: each name's two columns become one (merge_values()) and come first in *. The columns of the left side are
+// those from `from`, of the right side those from `middle` on.
 Status Binder::merge_columns(const ast::FromJoin& item, const std::vector<std::string>& names, size_t from,
                              size_t middle, Scope* scope, std::vector<BoundPtr>* conjuncts) {
   size_t merged = 0;
@@ -353,37 +384,33 @@ Status Binder::merge_columns(const ast::FromJoin& item, const std::vector<std::s
     };
     SCYPER_ASSIGN_OR_RETURN(size_t l, find(from + merged, middle, "left"));
     SCYPER_ASSIGN_OR_RETURN(size_t r, find(middle, scope->columns.size(), "right"));
-    auto column = [&](size_t i) { return visible_value(*scope, scope->columns[i], item.location); };
-    std::vector<BoundPtr> sides;
-    sides.push_back(column(l));
-    sides.push_back(column(r));
-    SCYPER_RETURN_IF_ERROR(common_type(sides, "JOIN/USING").status());
+    SCYPER_ASSIGN_OR_RETURN(Scope::Visible kept, merge_values(item, scope->columns[l], scope->columns[r], *scope));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr equal,
-                            make_operator("=", std::move(sides[0]), std::move(sides[1]), item.location));
+                            make_operator("=", scope->value(scope->columns[l], item.location),
+                                          scope->value(scope->columns[r], item.location), item.location));
     conjuncts->push_back(std::move(equal));
-    Scope::Visible kept = scope->columns[item.join == ast::JoinKind::kRight ? r : l];
-    if (item.join == ast::JoinKind::kFull) {
-      kept.merged = true;
-      kept.other_relation = scope->columns[r].relation;
-      kept.other_column = scope->columns[r].column;
-    }
     scope->columns.erase(scope->columns.begin() + static_cast<ptrdiff_t>(r));
     scope->columns.erase(scope->columns.begin() + static_cast<ptrdiff_t>(l));
     scope->columns.insert(scope->columns.begin() + static_cast<ptrdiff_t>(from + merged), kept);
     merged++;
   }
+  const std::string& alias = item.using_alias.name;
+  if (alias.empty()) return absl::OkStatus();
+  for (const Relation* other : scope->relations)
+    if (other->alias == alias)
+      return error("42712", absl::StrCat("table name \"", alias, "\" specified more than once"), -1);
+  const auto first = scope->columns.begin() + static_cast<ptrdiff_t>(from);
+  scope->aliases.push_back({alias, {first, first + static_cast<ptrdiff_t>(merged)}});
   return absl::OkStatus();
 }
 
 Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* query, JoinType outer) {
-  if (!item.alias.name.empty() || !item.using_alias.name.empty())
-    return error("0A000", "aliases of joins are not supported", item.location);
   if (item.join == ast::JoinKind::kFull) return error("0A000", "FULL JOIN is not supported", item.location);
   bool left = item.join == ast::JoinKind::kLeft;
   bool right = item.join == ast::JoinKind::kRight;
   const ast::FromItem& preserved = right ? *item.right : *item.left;
   const ast::FromItem& other = right ? *item.left : *item.right;
-  if (outer == JoinType::kLeft || ((left || right) && other.kind == ast::FromKind::kJoin))
+  if (outer == JoinType::kLeft || ((left || right) && is_open_join(other)))
     return error("0A000", "an outer join whose inner side is a join is not supported", item.location);
   size_t before = scope->relations.size();
   size_t first_column = scope->columns.size();
@@ -413,10 +440,12 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
   inner.relations.erase(inner.relations.begin(), inner.relations.begin() + static_cast<ptrdiff_t>(before));
   inner.nullable.erase(inner.nullable.begin(), inner.nullable.begin() + static_cast<ptrdiff_t>(before));
   // the join's own NULLs come after ON, those of outer joins below it before
-  if (other.kind != ast::FromKind::kJoin)
+  if (!is_open_join(other))
     std::fill(inner.nullable.begin() + static_cast<ptrdiff_t>(middle - before), inner.nullable.end(), false);
   inner.columns.erase(inner.columns.begin(), inner.columns.begin() + static_cast<ptrdiff_t>(first_column));
   for (auto& column : inner.columns) column.relation -= before;
+  for (auto& alias : inner.aliases)
+    for (auto& column : alias.columns) column.relation -= before;
   if (item.on != nullptr) {
     aggregate_clause_ = "JOIN conditions";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr on, bind_condition(*item.on, &inner, "JOIN/ON"));

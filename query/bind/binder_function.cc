@@ -220,6 +220,27 @@ const BoundExpr* find_conditional(const BoundExpr& expr, uint32_t sets, std::str
 }
 }  // namespace
 
+namespace {
+void add_sets(std::unique_ptr<Relation> sets, BoundQuery* query) {
+  if (!query->joins.empty()) {
+    JoinTree tree;
+    tree.first = static_cast<uint32_t>(query->from.size());
+    query->joins.push_back(std::move(tree));
+  }
+  FromEntry entry;
+  entry.relation = std::move(sets);
+  query->from.push_back(std::move(entry));
+}
+
+// The arguments of the set-returning functions, which were the last outputs while groups were bound.
+void take_arguments(BoundQuery* query, Relation* sets) {
+  auto first = query->outputs.end() - static_cast<ptrdiff_t>(sets->arguments.size());
+  for (size_t i = 0; i < sets->arguments.size(); i++)
+    sets->arguments[i] = std::move(first[static_cast<ptrdiff_t>(i)].expr);
+  query->outputs.erase(first, query->outputs.end());
+}
+}  // namespace
+
 Status Binder::add_set_relation(BoundQuery* query) {
   if (set_relation_ == nullptr) return absl::OkStatus();
   for (const OutputColumn& output : query->outputs) {
@@ -230,16 +251,61 @@ Status Binder::add_set_relation(BoundQuery* query) {
                            inside->location),
                      "You might be able to move the set-returning function into a LATERAL FROM item.");
   }
-  if (query->aggregated || !query->windows.empty())
-    return error("0A000", "set-returning functions beside aggregates or window functions are not supported", -1);
-  if (!query->joins.empty()) {
-    JoinTree tree;
-    tree.first = static_cast<uint32_t>(query->from.size());
-    query->joins.push_back(std::move(tree));
+  if (query->aggregated || !query->windows.empty()) {  // spread_sets()
+    for (auto& argument : set_relation_->arguments) query->outputs.push_back({"", std::move(argument), true});
+    return absl::OkStatus();
   }
+  add_sets(std::move(set_relation_), query);
+  return absl::OkStatus();
+}
+
+// Set-returning functions that GROUP BY names give the rows that are grouped.
+void Binder::group_sets(BoundQuery* query) {
+  if (set_relation_ == nullptr) return;
+  const uint32_t sets = set_relation_->id;
+  if (std::none_of(query->groups.begin(), query->groups.end(), [&](const auto& e) { return refers_to(*e, sets); }))
+    return;
+  take_arguments(query, set_relation_.get());
+  add_sets(std::move(set_relation_), query);
+}
+
+// Other set-returning functions come after groups and windows: a query around these has their rows.
+Status Binder::spread_sets(BoundQuery* query) {
+  if (set_relation_ == nullptr) return absl::OkStatus();
+  auto inner = std::make_unique<BoundQuery>();
+  inner->id = std::exchange(query->id, ++query_count_);
+  inner->from = std::exchange(query->from, {});
+  inner->joins = std::exchange(query->joins, {});
+  inner->where = std::exchange(query->where, {});
+  inner->aggregated = std::exchange(query->aggregated, false);
+  inner->groups = std::exchange(query->groups, {});
+  inner->grouping_sets = std::exchange(query->grouping_sets, {});
+  inner->grouping_calls = std::exchange(query->grouping_calls, {});
+  inner->aggregates = std::exchange(query->aggregates, {});
+  inner->having = std::exchange(query->having, {});
+  inner->windows = std::exchange(query->windows, {});
+  inner->correlated = query->correlated;
+  auto rows = new_relation(RelationKind::kQuery, "");
+  const uint32_t sets = set_relation_->id;
+  std::function<void(BoundPtr*)> lift = [&](BoundPtr* e) {
+    if ((*e)->kind == BoundKind::kConst || ((*e)->kind == BoundKind::kColumn && (*e)->relation == sets)) return;
+    if (refers_to(**e, sets)) {
+      for (auto& arg : (*e)->args) lift(&arg);
+      return;
+    }
+    const auto index = static_cast<uint32_t>(inner->outputs.size());
+    BoundPtr column = make_column(rows->id, index, (*e)->type, (*e)->nullable, (*e)->location);
+    column->domain = (*e)->domain;
+    rows->columns.push_back({"", (*e)->type, (*e)->nullable, false});
+    inner->outputs.push_back({"", std::exchange(*e, std::move(column)), false});
+  };
+  for (auto& output : query->outputs) lift(&output.expr);
+  take_arguments(query, set_relation_.get());
+  rows->query = std::move(inner);
   FromEntry entry;
-  entry.relation = std::move(set_relation_);
+  entry.relation = std::move(rows);
   query->from.push_back(std::move(entry));
+  add_sets(std::move(set_relation_), query);
   return absl::OkStatus();
 }
 

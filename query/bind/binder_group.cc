@@ -237,7 +237,8 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
     SCYPER_RETURN_IF_ERROR(bind_group_item(*item, select, scope, query, &ignored));
     query->aggregated = true;
   }
-  if (!query->aggregated) return absl::OkStatus();
+  group_sets(query);
+  if (!query->aggregated) return spread_sets(query);
   if (select.group_by_distinct) remove_duplicate_sets(&query->grouping_sets);
   for (auto& output : query->outputs) {
     SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
@@ -245,7 +246,7 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
   }
   for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
   for (auto& call : query->windows) SCYPER_RETURN_IF_ERROR(check_grouped_call(&call, query));
-  return absl::OkStatus();
+  return spread_sets(query);
 }
 
 // Rows are ordered by their fields, not as the texts that they show as.
@@ -421,17 +422,59 @@ Status Binder::reach(const Relation& relation, const Scope* scope, const Scope* 
   return absl::OkStatus();
 }
 
+namespace {
+// May it read columns of what stands to its left?
+bool may_read_left(const ast::FromItem& item) {
+  if (item.kind == ast::FromKind::kFunction) return true;
+  if (item.kind == ast::FromKind::kSubquery) return node_as<ast::FromSubquery>(item).lateral;
+  if (item.kind != ast::FromKind::kJoin) return false;
+  const auto& join = node_as<ast::FromJoin>(item);
+  return may_read_left(*join.left) || may_read_left(*join.right);
+}
+}  // namespace
+
+// (a JOIN b) AS j: a query of all columns, which hides what is inside.
+StatusOr<std::unique_ptr<Relation>> Binder::join_relation(const ast::FromJoin& item, const Scope* scope) {
+  auto query = std::make_unique<BoundQuery>();
+  query->id = ++query_count_;
+  Scope inner;
+  inner.parent = may_read_left(item) ? scope : scope->parent;
+  inner.query = query.get();
+  if (needs_tree_inside(item)) {
+    SCYPER_ASSIGN_OR_RETURN(JoinTree tree, bind_join_inside(item, &inner, query.get()));
+    query->joins.push_back(std::move(tree));
+  } else {
+    SCYPER_RETURN_IF_ERROR(bind_join(item, &inner, query.get(), JoinType::kInner));
+  }
+  auto relation = new_relation(RelationKind::kQuery, item.alias.name);
+  for (const auto& visible : inner.columns) {
+    BoundPtr value = inner.value(visible, item.location);
+    relation->columns.push_back({inner.column(visible).name, value->type, value->nullable, false, {}, value->domain});
+    query->outputs.push_back({relation->columns.back().name, std::move(value), false});
+  }
+  relation->query = std::move(query);
+  const std::vector<std::string>& names = item.alias.columns;
+  if (names.size() > relation->columns.size())
+    return error("42P10",
+                 absl::StrCat("join expression \"", item.alias.name, "\" has ", relation->columns.size(),
+                              " columns available but ", names.size(), " columns specified"),
+                 -1);
+  for (size_t i = 0; i < names.size(); i++) relation->columns[i].name = names[i];
+  return relation;
+}
+
 // Outer joins of any shape. ON sees the join's own relations only.
 StatusOr<JoinTree> Binder::bind_join_tree(const ast::FromItem& item, Scope* scope, BoundQuery* query) {
+  if (is_open_join(item)) return bind_join_inside(node_as<ast::FromJoin>(item), scope, query);
   JoinTree tree;
   tree.first = static_cast<uint32_t>(query->from.size());
-  if (item.kind != ast::FromKind::kJoin) {
-    SCYPER_RETURN_IF_ERROR(bind_from(item, scope, query, JoinType::kInner));
-    return tree;
-  }
-  const auto& join = node_as<ast::FromJoin>(item);
-  if (!join.alias.name.empty() || !join.using_alias.name.empty())
-    return error("0A000", "aliases of joins are not supported", item.location);
+  SCYPER_RETURN_IF_ERROR(bind_from(item, scope, query, JoinType::kInner));
+  return tree;
+}
+
+StatusOr<JoinTree> Binder::bind_join_inside(const ast::FromJoin& join, Scope* scope, BoundQuery* query) {
+  JoinTree tree;
+  tree.first = static_cast<uint32_t>(query->from.size());
   size_t relations = scope->relations.size(), columns = scope->columns.size();
   const bool is_full = join.join == ast::JoinKind::kFull;
   auto bind_left = [&] {
@@ -464,7 +507,9 @@ StatusOr<JoinTree> Binder::bind_join_tree(const ast::FromItem& item, Scope* scop
   inner.relations.erase(inner.relations.begin(), inner.relations.begin() + begin);
   inner.nullable.erase(inner.nullable.begin(), inner.nullable.begin() + begin);
   inner.columns.erase(inner.columns.begin(), inner.columns.begin() + static_cast<ptrdiff_t>(columns));
-  for (auto& column : inner.columns) column.relation -= relations, column.other_relation -= relations;
+  for (auto& column : inner.columns) column.relation -= relations;
+  for (auto& alias : inner.aliases)
+    for (auto& column : alias.columns) column.relation -= relations;
   if (join.on != nullptr) {
     aggregate_clause_ = "JOIN conditions";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, bind_condition(*join.on, &inner, "JOIN/ON"));

@@ -9,7 +9,6 @@
 #include "bind/expanded_sets.h"
 #include "bind/locking.h"
 #include "bind/make.h"
-#include "bind/merged_column.h"
 #include "bind/target_name.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -22,19 +21,12 @@ using ast::node_as;
 
 // --- names ---
 
-void Scope::add(const Relation* relation, bool is_nullable) {
-  for (uint32_t c = 0; c < relation->columns.size(); c++)
-    if (!relation->columns[c].hidden) columns.push_back({relations.size(), c});
-  relations.push_back(relation);
-  nullable.push_back(is_nullable);
-}
-
 namespace {
 
 constexpr size_t kTargetsMax = 1664;  // PostgreSQL's MaxTupleAttributeNumber
 
 struct Found {
-  const Scope::Visible* merged = nullptr;  // of a full join's USING
+  const Scope::Visible* merged = nullptr;  // of USING, where it is more than a column
   const Relation* relation = nullptr;
   uint32_t column = 0;
   bool nullable = false;
@@ -62,13 +54,18 @@ Found find_column(const Scope* scope, const ast::Name& parts) {
       found.nullable = column.nullable || level->nullable[r];
       found.level = level;
     };
-    if (qualifiers == 0) {
-      for (const auto& visible : level->columns) {
-        int before = found.matches;
-        match(visible.relation, visible.column);
-        if (found.matches > before && before == 0 && visible.merged) found.merged = &visible;
+    auto match_visible = [&](const Scope::Visible& visible) {
+      const int before = found.matches;
+      match(visible.relation, visible.column);
+      if (found.matches > before && before == 0 && visible.merged != nullptr) found.merged = &visible;
+    };
+    for (size_t i = 0; qualifiers == 0 && i < level->columns.size(); i++) match_visible(level->columns[i]);
+    if (qualifiers > 0) {
+      for (const auto& alias : level->aliases) {
+        if (qualifiers != 1 || alias.name != parts[0]) continue;
+        found.relations++;
+        for (const auto& visible : alias.columns) match_visible(visible);
       }
-    } else {
       for (size_t r = 0; r < level->relations.size(); r++)
         if (is_called(*level->relations[r], parts, qualifiers)) {
           found.relations++;
@@ -191,7 +188,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
   BoundPtr value = make_column(found.relation->id, found.column, found.relation->columns[found.column].type,
                                found.nullable, ref.location);
   value->domain = found.relation->columns[found.column].domain;
-  return found.merged == nullptr ? std::move(value) : visible_value(*found.level, *found.merged, ref.location);
+  return found.merged == nullptr ? std::move(value) : found.level->value(*found.merged, ref.location);
 }
 
 // --- SELECT ---
@@ -234,8 +231,8 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   in_window_definition_ = saved_in_definition;
   aggregate_clause_ = saved_clause;
   common_tables_ = std::move(saved_tables);
-  if (status.ok()) status = check_locking(select, *query);
   SCYPER_RETURN_IF_ERROR(status);
+  SCYPER_RETURN_IF_ERROR(check_locking(select, *query));
   if (statement_depth_ == 1 && !parts_.empty()) query->with = finish_parts(query.get(), nullptr);
   return query;
 }
@@ -277,13 +274,20 @@ Status Binder::check_common_tables(const ast::WithClause& with, const Scope* sco
   return absl::OkStatus();
 }
 
+// A join whose relations are seen outside: one without a name of its own.
+bool Binder::is_open_join(const ast::FromItem& item) {
+  return item.kind == ast::FromKind::kJoin && node_as<ast::FromJoin>(item).alias.name.empty();
+}
+
 // A full join, or an outer join with a join on its other side?
 bool Binder::needs_tree(const ast::FromItem& item) {
-  if (item.kind != ast::FromKind::kJoin) return false;
-  const auto& join = node_as<ast::FromJoin>(item);
+  return is_open_join(item) && needs_tree_inside(node_as<ast::FromJoin>(item));
+}
+
+bool Binder::needs_tree_inside(const ast::FromJoin& join) {
   bool left = join.join == ast::JoinKind::kLeft, right = join.join == ast::JoinKind::kRight;
   if (join.join == ast::JoinKind::kFull || right) return true;
-  if (left && join.right->kind == ast::FromKind::kJoin) return true;
+  if (left && is_open_join(*join.right)) return true;
   return needs_tree(*join.left) || needs_tree(*join.right);
 }
 
@@ -358,7 +362,13 @@ Status Binder::bind_targets(const std::vector<ast::SelectTarget>& targets, const
       };
       if (any)
         for (const auto& visible : scope->columns)
-          out->push_back({scope->column(visible).name, visible_value(*scope, visible, target.location), false});
+          out->push_back({scope->column(visible).name, scope->value(visible, target.location), false});
+      for (size_t a = 0; scope != nullptr && ref->name.size() == 1 && a < scope->aliases.size(); a++) {
+        if (scope->aliases[a].name != ref->name[0]) continue;
+        any = true;
+        for (const auto& visible : scope->aliases[a].columns)
+          out->push_back({scope->column(visible).name, scope->value(visible, target.location), false});
+      }
       for (size_t r = 0; scope != nullptr && !ref->name.empty() && r < scope->relations.size(); r++) {
         if (!is_called(*scope->relations[r], ref->name, ref->name.size())) continue;
         if (any)

@@ -2,10 +2,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+
 namespace scyper::query {
 
 namespace {
-std::string name_of(ast::LockStrength strength) {
+std::string clause_name(ast::LockStrength strength) {
   switch (strength) {
     case ast::LockStrength::kKeyShare:
       return "FOR KEY SHARE";
@@ -22,7 +23,7 @@ std::string name_of(ast::LockStrength strength) {
 // The rows of the query must be rows of tables.
 Status check_locking(const ast::SelectStatement& select, const BoundQuery& query) {
   if (select.locking.empty()) return absl::OkStatus();
-  const std::string clause = name_of(select.locking[0].strength);
+  const std::string clause = clause_name(select.locking[0].strength);
   auto refuse = [&](std::string_view with) {
     return sql_error("0A000", absl::StrCat(clause, " is not allowed with ", std::string(with)));
   };
@@ -42,7 +43,7 @@ Status check_locking(const ast::SelectStatement& select, const BoundQuery& query
 // Rows that an outer join adds NULLs for are not there to be locked. A condition may make it an inner join.
 Status check_locked_sides(const ast::SelectStatement& select, const Scope& scope) {
   for (const ast::LockingClause& locking : select.locking) {
-    const std::string clause = name_of(locking.strength);
+    const std::string clause = clause_name(locking.strength);
     for (const ast::TableRef& table : locking.tables) {
       bool found = false;
       for (const Relation* relation : scope.relations) found |= relation->alias == table.name.back();

@@ -1,7 +1,7 @@
 #include "bind/statement_reads.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <utility>
 
 #include "bind/make.h"
@@ -23,6 +23,39 @@ bool has_volatile_call(Tree* tree) {
   walk.on_expr = [&](BoundExpr& e) { found |= is_volatile_call(e); };
   walk.walk(tree);
   return found;
+}
+
+void add_queries(const BoundQuery* query, std::set<uint32_t>* ids) {
+  if (query == nullptr) return;
+  ids->insert(query->id);
+  add_queries(query->left.get(), ids);
+  add_queries(query->right.get(), ids);
+}
+
+// Does it read columns, groups or windows of queries around it? Looks itself: a part runs where these are not there.
+bool reads_around(BoundQuery* query) {
+  std::set<uint32_t> relations, read_relations, queries, read_queries;
+  add_queries(query, &queries);
+  RelationWalk walk;
+  walk.on_relation = [&](Relation& relation) {
+    relations.insert(relation.id);
+    add_queries(relation.query.get(), &queries);
+    if (relation.common == nullptr) return;
+    add_queries(relation.common->query.get(), &queries);
+    add_queries(relation.common->recursive.get(), &queries);
+  };
+  walk.on_expr = [&](BoundExpr& e) {
+    add_queries(e.query.get(), &queries);
+    if (e.kind == BoundKind::kColumn) read_relations.insert(e.relation);
+    if (e.kind == BoundKind::kGroup || e.kind == BoundKind::kAggregate || e.kind == BoundKind::kGrouping ||
+        e.kind == BoundKind::kWindow)
+      read_queries.insert(e.relation);
+  };
+  walk.walk(query);
+  auto has_all = [](const std::set<uint32_t>& own, const std::set<uint32_t>& read) {
+    return std::includes(own.begin(), own.end(), read.begin(), read.end());
+  };
+  return query->correlated || !has_all(relations, read_relations) || !has_all(queries, read_queries);
 }
 
 // Where an expression of a change runs.
@@ -69,7 +102,8 @@ class ReadKeeper {
     for (auto& arg : e->args) keep(arg.get(), beside);
     if (e->query == nullptr || reads_part(e->query.get())) return;
     const bool is_changed = beside == Beside::kChanges && reads_table(e->query.get());
-    if (!e->query->correlated && (is_changed || has_volatile_call(e->query.get()))) {
+    const bool is_kept = is_changed || has_volatile_call(e->query.get());
+    if (is_kept && !reads_around(e->query.get())) {
       e->query = rows_of(make_part(std::move(e->query)));
     } else if (is_changed) {
       read_copies(e->query.get());
@@ -137,8 +171,7 @@ class ReadKeeper {
     auto query = std::make_unique<BoundQuery>();
     for (uint32_t c = 0; c < relation->columns.size(); c++) {
       const RelationColumn& column = relation->columns[c];
-      query->outputs.push_back(
-          {column.name, make_column(relation->id, c, column.type, column.nullable, -1), false});
+      query->outputs.push_back({column.name, make_column(relation->id, c, column.type, column.nullable, -1), false});
     }
     FromEntry entry;
     entry.relation = std::move(relation);
@@ -174,7 +207,8 @@ class ReadKeeper {
 }  // namespace
 
 bool computes_once(const BoundQuery& query) {
-  return !query.correlated && has_volatile_call(const_cast<BoundQuery*>(&query));
+  BoundQuery* walked = const_cast<BoundQuery*>(&query);  // which changes nothing
+  return has_volatile_call(walked) && !reads_around(walked);
 }
 
 void keep_reads(BoundProgram* program, BoundDml* dml, BoundWith* with) { ReadKeeper(program, *dml, with).keep(dml); }

@@ -175,7 +175,8 @@ void Generator::search_group(const GroupTable& table, const Values& keys, Reg ha
   b_.set_block(done);
 }
 
-// DISTINCT: a row passes when it is new. Only the hashed keys are compared: the array of groups goes by the one of them.
+// DISTINCT: a row passes when it is new. Only the hashed keys are compared: the array of groups goes by the one of
+// them.
 void Generator::gen_distinct(const PlanNode& node, const Body& body) {
   TupleLayout layout(kHeaderBytes);
   GroupTable table;
@@ -201,21 +202,23 @@ void Generator::gen_distinct(const PlanNode& node, const Body& body) {
     sources_[node.relation] = std::move(source);
     body();
   };
-  gen_grouped(node, table, [&] { return gen_values(true); }, [&](Reg hash) {
-    const Values values = gen_values(false);
-    Values keys;
-    for (size_t i = 0; i < values.size(); i++)
-      if (node.hashed[i]) keys.push_back(values[i]);
-    Reg is_new = b_.new_variable(Type::kI8);
-    Reg group = find_group(table, keys, hash, is_new);
-    Block fresh = b_.new_block(), next = b_.new_block();
-    b_.branch(is_new, fresh, next);
-    b_.set_block(fresh);
-    for (size_t i = 0; i < values.size(); i++) store_field(group, table.fields[i], values[i]);
-    if (streams) emit(values);
-    if (!b_.terminated()) b_.jump(next);
-    b_.set_block(next);
-  });
+  gen_grouped(
+      node, table, [&] { return gen_values(true); },
+      [&](Reg hash) {
+        const Values values = gen_values(false);
+        Values keys;
+        for (size_t i = 0; i < values.size(); i++)
+          if (node.hashed[i]) keys.push_back(values[i]);
+        Reg is_new = b_.new_variable(Type::kI8);
+        Reg group = find_group(table, keys, hash, is_new);
+        Block fresh = b_.new_block(), next = b_.new_block();
+        b_.branch(is_new, fresh, next);
+        b_.set_block(fresh);
+        for (size_t i = 0; i < values.size(); i++) store_field(group, table.fields[i], values[i]);
+        if (streams) emit(values);
+        if (!b_.terminated()) b_.jump(next);
+        b_.set_block(next);
+      });
   if (streams) return;
   auto emit_tuple = [&](Reg tuple) {
     Values row;

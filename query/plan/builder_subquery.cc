@@ -81,7 +81,8 @@ bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKi
   Built built = build(*subquery.query);
   bool exists = subquery.kind == BoundKind::kExists;
   strip(&built.root, !exists);
-  const bool draws = std::any_of(built.outputs.begin(), built.outputs.end(), [](const auto& e) { return is_volatile(*e); });
+  const bool draws =
+      std::any_of(built.outputs.begin(), built.outputs.end(), [](const auto& e) { return is_volatile(*e); });
   if (!exists && draws) name_outputs(&built);  // once for each of its rows, not for each pair
   if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return false;
   std::vector<BoundPtr> conjuncts, doubtful;

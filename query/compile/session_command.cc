@@ -183,6 +183,7 @@ void read_words(const std::string& command, SessionCommand* out) {
     out->tag = command;
     return;
   }
+  if (command == "LOCK TABLE") out->name = command;
   const auto tokens = scan(out->text);
   if (!tokens.ok()) return;
   Words words(&*tokens);

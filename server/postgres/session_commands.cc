@@ -24,6 +24,9 @@ Status Session::check_block(const SessionCommand& command) const {
       kind != CommandKind::kRollbackTo) {
     return sql_error("25P02", "current transaction is aborted, commands ignored until end of transaction block");
   }
+  if (kind == CommandKind::kOther && block_ == Block::kNone && command.name == "LOCK TABLE") {
+    return no_block(command.name);
+  }
   if (kind == CommandKind::kCopyIn && settings_->is_read_only()) {
     return sql_error("25006", "cannot execute COPY FROM in a read-only transaction");
   }

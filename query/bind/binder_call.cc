@@ -392,6 +392,17 @@ void find_sequence_in_path(const Catalog& catalog, std::vector<BoundPtr>* args) 
 }
 }  // namespace
 
+namespace {
+// What only a call of an aggregate may have.
+const char* clause_of_aggregates(const ast::FunctionCall& call) {
+  if (call.star) return "(*)";
+  if (call.distinct) return "DISTINCT";
+  if (call.within_group) return "WITHIN GROUP";
+  if (!call.order_by.empty()) return "ORDER BY";
+  return call.filter != nullptr ? "FILTER" : nullptr;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
   const std::string& name = call.name.back();
   const Callees callees = callees_of(call);
@@ -406,12 +417,7 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
   if (is_set_function(name)) return bind_set_call(call, scope);
   if (is_window_function(name))
     return error("42809", absl::StrCat("window function ", name, " requires an OVER clause"), call.location);
-  const char* clause = call.star                ? "(*)"
-                       : call.distinct          ? "DISTINCT"
-                       : call.within_group      ? "WITHIN GROUP"
-                       : !call.order_by.empty() ? "ORDER BY"
-                       : call.filter != nullptr ? "FILTER"
-                                                : nullptr;
+  const char* clause = clause_of_aggregates(call);
   if (clause != nullptr)
     return error("42809",
                  call.star ? absl::StrCat(name, "(*) specified, but ", name, " is not an aggregate function")

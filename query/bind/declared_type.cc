@@ -44,7 +44,7 @@ SqlType DeclaredTypes::of_all(const std::vector<BoundPtr>& exprs, const SqlType&
   if (exprs.empty()) return plain_type(type);
   const SqlType first = of(*exprs[0]);
   const auto is_same = [&](const BoundPtr& expr) { return of(*expr) == first; };
-  return std::all_of(exprs.begin(), exprs.end(), is_same) ? first : plain_type(type);
+  return std::all_of(exprs.begin() + 1, exprs.end(), is_same) ? first : plain_type(type);
 }
 
 SqlType DeclaredTypes::of_column(const BoundExpr& column) {

@@ -433,7 +433,8 @@ Status format_number(double value, int digits, std::string_view text, std::strin
   if (pattern.roman) return write_roman(&pattern, static_cast<int32_t>(std::rint(value)), out);
   if (pattern.shift > 0) value *= std::pow(10.0, pattern.shift), pattern.before += pattern.shift;
   if (digits == kRealDigits) value = static_cast<double>(static_cast<float>(value));
-  if (pattern.exponent && !std::isfinite(value)) return write_no_exponent(pattern.before, pattern.behind, out), absl::OkStatus();
+  if (pattern.exponent && !std::isfinite(value))
+    return write_no_exponent(pattern.before, pattern.behind, out), absl::OkStatus();
   if (pattern.exponent) return write_exponent(pattern.behind, value, out), absl::OkStatus();
   const char* special = std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
   char shown[400];

@@ -7,6 +7,7 @@
 #include "storage/enum_type.h"
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
+#include "storage/time_modifier.h"
 
 namespace scyper {
 
@@ -73,7 +74,44 @@ std::string quoted(const std::string& name) {
   return text + "\"";
 }
 
+// By the bits of PostgreSQL's parser.
+std::string_view interval_field_names(int32_t fields) {
+  constexpr int32_t kMonth = 1 << 1, kYear = 1 << 2, kDay = 1 << 3, kHour = 1 << 10, kMinute = 1 << 11,
+                    kSecond = 1 << 12;
+  static constexpr struct {
+    int32_t fields;
+    std::string_view text;
+  } kNames[] = {{kYear, " year"},
+                {kMonth, " month"},
+                {kDay, " day"},
+                {kHour, " hour"},
+                {kMinute, " minute"},
+                {kSecond, " second"},
+                {kYear | kMonth, " year to month"},
+                {kDay | kHour, " day to hour"},
+                {kDay | kHour | kMinute, " day to minute"},
+                {kDay | kHour | kMinute | kSecond, " day to second"},
+                {kHour | kMinute, " hour to minute"},
+                {kHour | kMinute | kSecond, " hour to second"},
+                {kMinute | kSecond, " minute to second"}};
+  for (const auto& name : kNames)
+    if (name.fields == fields) return name.text;
+  return "";
+}
+
 }  // namespace
+
+std::string time_modifier_text(TypeId id, int32_t modifier) {
+  if (modifier < 0) return "";
+  std::string text;
+  int32_t digits = modifier;
+  if (id == TypeId::kInterval) {
+    text = interval_field_names(modifier >> 16);
+    digits = modifier & kIntervalAllDigits;
+    if (digits == kIntervalAllDigits) return text;
+  }
+  return text + "(" + std::to_string(digits) + ")";
+}
 
 std::string type_name(const SqlType& type) {
   if (type.id == TypeId::kArray) return type_name(element_of(type)) + "[]";
@@ -89,6 +127,8 @@ std::string type_name(const SqlType& type) {
   if (type.id == TypeId::kNumeric && (type.precision > 0 || is_modified_numeric(type))) {
     return name + "(" + std::to_string(numeric_precision(type)) + "," + std::to_string(numeric_scale(type)) + ")";
   }
+  if (has_clock(type.id))
+    return name.insert(std::min(name.find(' '), name.size()), time_modifier_text(type.id, type.length));
   bool has_length = type.id == TypeId::kChar || type.id == TypeId::kVarchar;
   return has_length && type.length >= 0 ? name + "(" + std::to_string(type.length) + ")" : name;
 }

@@ -9,6 +9,9 @@ TEST(TypeName, MatchesFormatType) {
   EXPECT_EQ(type_name(make_type(TypeId::kInt4)), "integer");
   EXPECT_EQ(type_name(make_type(TypeId::kFloat8)), "double precision");
   EXPECT_EQ(type_name(make_type(TypeId::kTimestamp)), "timestamp without time zone");
+  EXPECT_EQ(type_name(make_string(TypeId::kTimestamp, 3)), "timestamp(3) without time zone");
+  constexpr int32_t kDayToSecond = (1 << 3 | 1 << 10 | 1 << 11 | 1 << 12) << 16;
+  EXPECT_EQ(type_name(make_string(TypeId::kInterval, kDayToSecond | 2)), "interval day to second(2)");
   EXPECT_EQ(type_name(make_type(TypeId::kNumeric)), "numeric");
   EXPECT_EQ(type_name(make_numeric(5, 2)), "numeric(5,2)");
   EXPECT_EQ(type_name(make_numeric(38, 0)), "numeric(38,0)");

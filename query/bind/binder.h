@@ -31,43 +31,6 @@ inline constexpr std::string_view kFeedSchema =
     "\x01"
     "copy";
 
-// What an INSERT gives a value to.
-struct InsertTarget {
-  uint32_t column = 0;
-  const ast::SubscriptIndex* part = nullptr;  // null: all of it
-  int32_t location = -1;
-};
-
-// Variables of a PL/pgSQL block.
-struct VariableScope {
-  const VariableScope* parent = nullptr;
-  std::string label;                                       // block label or routine name, for label.variable
-  std::map<std::string, uint32_t, std::less<>> variables;  // name -> program variable
-  struct Record {
-    bool assigned = false;
-    bool fixed = false;              // declared with a row type: keeps its shape
-    std::vector<std::string> names;  // of fields, once a statement has given it a shape
-    std::vector<uint32_t> variables;
-    bool absent = false, present = false;  // OLD, NEW: the event has none, has it
-    std::shared_ptr<LooseRecord> loose;    // shape unknown: fields come into being where they are named
-  };
-  std::map<std::string, Record*, std::less<>> records;
-  // A declared cursor. The variable of that name holds its portal's name.
-  struct Cursor {
-    const plpgsql::CursorDeclaration* declaration = nullptr;
-    const VariableScope* scope = nullptr;  // what its query sees, but for
-    std::vector<uint32_t> parameters;      // its own
-  };
-  std::map<std::string, Cursor, std::less<>> cursors;
-  // What is kept of the tables that a cursor's rows come from, for WHERE CURRENT OF.
-  struct CursorLoop {
-    bool tracked = false;                                                       // at all
-    bool locks = false;                                                         // FOR UPDATE and the like
-    std::vector<std::pair<const storage::Table*, std::vector<uint32_t>>> keys;  // variables of its identity
-  };
-  std::map<std::string, CursorLoop, std::less<>> loops;  // FOR over a cursor, by its name
-};
-
 // Turns syntax trees into one BoundProgram. One binder per program; not reusable.
 class Binder {
  public:
@@ -86,6 +49,8 @@ class Binder {
   void allow_unpopulated() { allows_unpopulated_ = true; }
   // Tables and views that the statement reads or writes, not those behind its views.
   const std::set<std::string>& used_relations() const { return used_relations_; }
+  // Whether PostgreSQL has a function, an aggregate or a window function of that name.
+  static bool is_builtin_function(std::string_view name);
   // How well an argument fits a parameter: 0 exactly, -1 not.
   static int pass_cost(const BoundExpr& arg, const SqlType& parameter);
   // A constant expression (DEFAULT), coerced to `type`.
@@ -132,7 +97,12 @@ class Binder {
                                         int32_t location);
   StatusOr<BoundPtr> bind_row_test(const ast::Expr& expr, const Scope* scope);
   BoundPtr join_conditions(BoundKind kind, std::vector<BoundPtr> conditions, int32_t location);
+  // binder_any.cc
+  Status check_collation(const std::string& name, int32_t location) const;
   StatusOr<BoundPtr> bind_like(const ast::Like& expr, const Scope* scope);
+  StatusOr<BoundPtr> make_like_operator(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
+  StatusOr<BoundPtr> bind_any_by_rows(const ast::QuantifiedArray& expr, const Scope* scope);
+  StatusOr<BoundPtr> make_match_any(std::string_view op, bool all, BoundPtr left, BoundPtr array, int32_t location);
   StatusOr<BoundPtr> bind_collate(const ast::Collate& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_cast(const ast::Cast& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_value_function(const ast::ValueFunction& expr);
@@ -140,8 +110,20 @@ class Binder {
   StatusOr<BoundPtr> bind_quantified_array(const ast::QuantifiedArray& expr, const Scope* scope);
   StatusOr<BoundPtr> make_any_all(std::string_view op, bool all, BoundPtr left, BoundPtr array, int32_t location);
   StatusOr<BoundPtr> bind_condition(const ast::Expr& expr, const Scope* scope, std::string_view clause);
+  struct GivenArguments {
+    std::vector<BoundPtr> args;
+    std::vector<std::string> names;  // empty, or parallel to args
+    bool variadic = false;           // the last one is VARIADIC
+  };
   // binder_call.cc: operators, functions, aggregates
   StatusOr<BoundPtr> bind_call(const ast::FunctionCall& call, const Scope* scope);
+  // binder_callee.cc: what a call's name stands for
+  enum class Callees : uint8_t { kBuiltin, kRoutine, kBoth };
+  Callees callees_of(const ast::FunctionCall& call) const;
+  bool hides_set_or_aggregate(const ast::FunctionCall& call) const;
+  std::string preferred_routine(const ast::FunctionCall& call, const GivenArguments& given) const;
+  StatusOr<BoundPtr> bind_routine_call(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> bind_type_call(const ast::FunctionCall& call, GivenArguments* given);
   Status check_sequence(const std::vector<BoundPtr>& args) const;
   Status check_sequence_rights(std::string_view function, std::vector<BoundPtr>* args);
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
@@ -193,11 +175,6 @@ class Binder {
   StatusOr<BoundPtr> bind_environment_call(const ast::FunctionCall& call, const Scope* scope);
   Status no_like_operator(std::string_view name, const std::vector<BoundPtr>& args, int32_t location) const;
   // binder_routine.cc: calls of routines
-  struct GivenArguments {
-    std::vector<BoundPtr> args;
-    std::vector<std::string> names;  // empty, or parallel to args
-    bool variadic = false;           // the last one is VARIADIC
-  };
   struct RoutineMatch {
     std::shared_ptr<const Routine> routine;
     std::vector<int> slots;  // by parameter: which argument, or that there is none
@@ -215,7 +192,7 @@ class Binder {
   StatusOr<std::vector<RelationColumn>> result_columns(const Routine& routine);
   static bool is_composite(const Routine& routine);
   std::unique_ptr<BoundQuery> query_over(std::unique_ptr<Relation> relation);
-  const ast::FunctionCall* routine_in_from(const ast::FromFunction& item) const;
+  StatusOr<const ast::FunctionCall*> routine_in_from(const ast::FromFunction& item, const Scope* scope);
   Status bind_routine_from(const ast::FromFunction& item, const ast::FunctionCall& call, Scope* scope,
                            BoundQuery* query, JoinType join);
   StatusOr<std::unique_ptr<Relation>> routine_relation(const ast::FunctionCall& call, GivenArguments given,
@@ -419,6 +396,7 @@ class Binder {
   StatusOr<std::unique_ptr<Relation>> scalar_relation(const ast::Expr& call, const Scope* scope);
   StatusOr<std::unique_ptr<Relation>> series_relation(const ast::FunctionCall& call, const Scope* scope);
   std::unique_ptr<Relation> with_arrays(std::unique_ptr<Relation> relation, const std::vector<size_t>& columns);
+  Status bind_any_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
   Status bind_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join);
   StatusOr<std::unique_ptr<Relation>> query_relation(const ast::SelectStatement& select, std::string alias,
                                                      const Scope* parent);
@@ -549,6 +527,8 @@ class Binder {
   bool grouped_subquery_ = false;           // check_grouped() is inside a subquery
   uint32_t query_count_ = 0;
   size_t bound_expressions_ = 0;
+  // Parameters at places that give them no type, while no other place had: variable and location.
+  std::vector<std::pair<uint32_t, int32_t>> untyped_parameters_;
   std::string_view aggregate_clause_;  // why aggregates are not allowed here, empty = allowed
   std::set<std::string> used_relations_;
   std::string foreign_files_directory_;

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/declared_type.h"
 #include "bind/make.h"
 #include "bind/named_arguments.h"
 #include "parse/name_path.h"
@@ -114,8 +115,7 @@ Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundP
   if (op == "+" && (is_moment(target.id) || target.id == TypeId::kTime)) target = make_type(TypeId::kInterval);
   if ((op == "*" || op == "/") && target.id == TypeId::kInterval) target = make_type(TypeId::kFloat8);
   if (op == "-" && target.id == TypeId::kJsonb) target = make_type(TypeId::kText);  // a key
-  if (is_string(target.id) && !is_name(target)) target = make_type(target.id);
-  if (target.id == TypeId::kNumeric) target = make_numeric(0, 0);
+  if (!is_name(target)) target = is_string(target.id) ? make_type(target.id) : plain_type(target);
   SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
   return absl::OkStatus();
 }
@@ -198,6 +198,8 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
     return compare_bound_rows(op, *left, *right, location);
   if (left->kind == BoundKind::kRow || right->kind == BoundKind::kRow)
     return error("0A000", "comparing a row with something else is not supported", location);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr like, make_like_operator(op, &left, &right, location));
+  if (like != nullptr) return like;
   if (is_json_text(left->type) && (op == "->" || op == "->>" || op == "#>" || op == "#>>")) {
     SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kJsonb), Coercion::kExplicit));
   }
@@ -238,6 +240,7 @@ StatusOr<BoundPtr> Binder::bind_null_if(const ast::NullIf& nullif, const Scope* 
     SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), type, Coercion::kImplicit));
   }
   BoundPtr result = make_expr(BoundKind::kCase, value->type, true, nullif.location);
+  result->index = kNullIfCase;
   result->args.push_back(std::move(equal));
   result->args.push_back(make_null(value->type, nullif.location));
   result->args.push_back(std::move(value));
@@ -389,19 +392,32 @@ void find_sequence_in_path(const Catalog& catalog, std::vector<BoundPtr>* args) 
 }
 }  // namespace
 
+namespace {
+// What only a call of an aggregate may have.
+const char* clause_of_aggregates(const ast::FunctionCall& call) {
+  if (call.star) return "(*)";
+  if (call.distinct) return "DISTINCT";
+  if (call.within_group) return "WITHIN GROUP";
+  if (!call.order_by.empty()) return "ORDER BY";
+  return call.filter != nullptr ? "FILTER" : nullptr;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
-  if (call.over != nullptr) return bind_window_call(call, scope);
   const std::string& name = call.name.back();
+  const Callees callees = callees_of(call);
+  if (callees == Callees::kRoutine) return bind_routine_call(call, scope);
+  if (call.over != nullptr) return bind_window_call(call, scope);
+  if (callees == Callees::kBoth && hides_set_or_aggregate(call)) {
+    SCYPER_ASSIGN_OR_RETURN(GivenArguments given, bind_given(call, scope));
+    const std::string key = preferred_routine(call, given);
+    if (!key.empty()) return make_user_call(key, std::move(given), call.location);
+  }
   if (is_aggregate(name) && (call.within_group || !is_window_function(name))) return bind_aggregate(call, scope);
   if (is_set_function(name)) return bind_set_call(call, scope);
   if (is_window_function(name))
     return error("42809", absl::StrCat("window function ", name, " requires an OVER clause"), call.location);
-  const char* clause = call.star                ? "(*)"
-                       : call.distinct          ? "DISTINCT"
-                       : call.within_group      ? "WITHIN GROUP"
-                       : !call.order_by.empty() ? "ORDER BY"
-                       : call.filter != nullptr ? "FILTER"
-                                                : nullptr;
+  const char* clause = clause_of_aggregates(call);
   if (clause != nullptr)
     return error("42809",
                  call.star ? absl::StrCat(name, "(*) specified, but ", name, " is not an aggregate function")
@@ -413,12 +429,25 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
     return select_column(*found->second);
   SCYPER_ASSIGN_OR_RETURN(GivenArguments given, bind_given(call, scope));
   bool named = std::any_of(call.arg_names.begin(), call.arg_names.end(), [](const auto& n) { return !n.empty(); });
+  if (callees == Callees::kBoth) {
+    const std::string key = preferred_routine(call, given);
+    if (!key.empty()) return make_user_call(key, std::move(given), call.location);
+  }
   bool own = find_builtins(name).empty() && catalog_.routines.count(name) != 0;
+  const bool is_literal = given.args.size() == 1 && given.args[0]->type.id == TypeId::kUnknown;
+  if (own && (is_literal || preferred_routine(call, given).empty())) {  // a type of that name is closer
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr cast, bind_type_call(call, &given));
+    if (cast != nullptr) return cast;
+  }
   if (own || (named && catalog_.routines.count(name) != 0))
     return make_user_call(name, std::move(given), call.location);
   if (named && !place_arguments(name, call.arg_names, &given.args))
     return make_user_call(name, std::move(given), call.location);  // does not exist
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
+  if (find_builtins(name).empty()) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr cast, bind_type_call(call, &given));
+    if (cast != nullptr) return cast;
+  }
   for (auto& arg : given.args) {
     if (arg->kind != BoundKind::kRow) continue;
     bool json = name == "to_jsonb" || name == "jsonb_build_object" || name == "jsonb_build_array";

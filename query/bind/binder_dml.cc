@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "bind/declared_type.h"
 #include "bind/make.h"
 #include "bind/statement_reads.h"
 #include "parse/sql_parser.h"
@@ -570,9 +571,12 @@ StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statem
     const bool is_enum = (declared.id == TypeId::kArray ? declared.element : declared.id) == TypeId::kEnum;
     if (declared != column.type && !is_enum) column.declared = declared;
   }
+  note_declared_types(program_.get());
   for (uint32_t i = 0; i < program_->parameters; i++)
     if (program_->variables[i].type.id == TypeId::kUnknown)
       return error("42P18", absl::StrCat("could not determine data type of parameter $", i + 1), -1);
+  for (const auto& [parameter, location] : untyped_parameters_)
+    return error("42P08", absl::StrCat("could not determine data type of parameter $", parameter + 1), location);
   return std::move(program_);
 }
 

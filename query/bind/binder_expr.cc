@@ -8,6 +8,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
+#include "storage/time_modifier.h"
 #include "types/decimal.h"
 
 namespace scyper::query {
@@ -105,19 +106,6 @@ StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
   }
 }
 
-// Strings have the order of their bytes, whatever their collation is called.
-StatusOr<BoundPtr> Binder::bind_collate(const ast::Collate& expr, const Scope* scope) {
-  const std::string& name = expr.collation.back();
-  if (name != "C" && name != "POSIX" && name != "default" && name != "ucs_basic")
-    return error("0A000", absl::StrCat("collation \"", name, "\" is not supported"), expr.location);
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
-  if (!is_string(arg->type.id) && arg->type.id != TypeId::kUnknown)
-    return error("42804",
-                 absl::StrCat("collations are not supported by type ", type_name(without_modifiers(arg->type))),
-                 expr.location);
-  return arg;
-}
-
 StatusOr<BoundPtr> Binder::bind_literal(const ast::Literal& literal) {
   switch (literal.type) {
     case ast::LiteralType::kNull:
@@ -189,7 +177,10 @@ StatusOr<BoundPtr> Binder::bind_unary(const ast::UnaryOp& expr, const Scope* sco
     if (arg->type.id == TypeId::kNumeric && !is_special_numeric(arg->value))
       return make_constant(arg->type, datum_of(decimal_negate(decimal_of(arg->value))), expr.location);
   }
-  if (expr.op == "+" && is_number(arg->type.id)) return arg;
+  if (expr.op == "+" && is_number(arg->type.id)) {
+    const SqlType type = arg->type;
+    return type.id == TypeId::kNumeric ? make_cast(std::move(arg), type, false) : std::move(arg);
+  }
   if (arg->type.id == TypeId::kUnknown && (expr.op == "-" || expr.op == "+"))
     return error("42725", absl::StrCat("operator is not unique: ", expr.op, " unknown"), expr.location);
   std::vector<BoundPtr> args;
@@ -300,7 +291,10 @@ StatusOr<BoundPtr> Binder::bind_special(const ast::Expr& expr, const Scope* scop
       const auto& test = node_as<ast::NullTest>(expr);
       SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*test.arg, scope));
       if (arg->kind == BoundKind::kRow) return row_is_null(*arg, test.negated, expr.location);
-      if (arg->type.id == TypeId::kUnknown) {
+      const bool is_unknown = arg->type.id == TypeId::kUnknown;
+      if (is_unknown && allow_parameters_ && arg->kind == BoundKind::kVariable && arg->index < program_->parameters) {
+        untyped_parameters_.emplace_back(arg->index, arg->location);
+      } else if (is_unknown) {
         SCYPER_ASSIGN_OR_RETURN(arg, coerce(std::move(arg), make_type(TypeId::kText), Coercion::kImplicit));
       }
       BoundPtr result = make_expr(BoundKind::kIsNull, boolean, false, expr.location);
@@ -378,43 +372,20 @@ StatusOr<BoundPtr> Binder::make_min_max(std::vector<BoundPtr> args, bool greates
   return result;
 }
 
-StatusOr<BoundPtr> Binder::bind_like(const ast::Like& expr, const Scope* scope) {
-  std::vector<BoundPtr> args;
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr pattern, bind(*expr.pattern, scope));
-  args.push_back(std::move(arg));
-  args.push_back(std::move(pattern));
-  if (expr.escape != nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr escape, bind(*expr.escape, scope));
-    args.push_back(std::move(escape));
-  }
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr result, make_call(expr.like == ast::LikeKind::kLike    ? "like"
-                                                     : expr.like == ast::LikeKind::kILike ? "ilike"
-                                                                                          : "similar to",
-                                                     std::move(args), expr.location));
-  if (!expr.negated) return result;
-  BoundPtr negated = make_expr(BoundKind::kNot, make_type(TypeId::kBool), result->nullable, expr.location);
-  negated->args.push_back(std::move(result));
-  return negated;
-}
-
 StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
-  auto now = [&] { return make_call("now", {}, expr.location); };
+  auto now_as = [&](TypeId id) -> StatusOr<BoundPtr> {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr time, make_call("now", {}, expr.location));
+    return coerce(std::move(time), make_string(id, std::min(expr.precision, kMicrosecondDigits)), Coercion::kExplicit);
+  };
   switch (expr.op) {
     case ast::ValueFunctionOp::kCurrentTimestamp:
-      return now();
-    case ast::ValueFunctionOp::kLocalTimestamp: {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr time, now());
-      return coerce(std::move(time), make_type(TypeId::kTimestamp), Coercion::kExplicit);
-    }
-    case ast::ValueFunctionOp::kLocalTime: {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr time, now());
-      return coerce(std::move(time), make_type(TypeId::kTime), Coercion::kExplicit);
-    }
-    case ast::ValueFunctionOp::kCurrentDate: {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr time, now());
-      return coerce(std::move(time), make_type(TypeId::kDate), Coercion::kExplicit);
-    }
+      return now_as(TypeId::kTimestamptz);
+    case ast::ValueFunctionOp::kLocalTimestamp:
+      return now_as(TypeId::kTimestamp);
+    case ast::ValueFunctionOp::kLocalTime:
+      return now_as(TypeId::kTime);
+    case ast::ValueFunctionOp::kCurrentDate:
+      return now_as(TypeId::kDate);
     case ast::ValueFunctionOp::kCurrentUser:
     case ast::ValueFunctionOp::kUser:
     case ast::ValueFunctionOp::kCurrentRole:
@@ -449,8 +420,25 @@ StatusOr<BoundPtr> Binder::bind_grouping_call(const ast::GroupingCall& call, con
 }
 
 StatusOr<BoundPtr> Binder::bind_subscript(const ast::Subscript& expr, const Scope* scope) {
-  if (expr.indexes.size() != 1) return error("0A000", "multidimensional arrays are not supported", expr.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.arg, scope));
+  if (array->type.id == TypeId::kJsonb) {  // document['a'][1]: the part at a path
+    BoundPtr path = make_expr(BoundKind::kArray, make_array(make_type(TypeId::kText)), false, expr.location);
+    for (const ast::SubscriptIndex& index : expr.indexes) {
+      if (index.slice) return error("0A000", "jsonb subscript does not support slices", expr.location);
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr key, bind(*index.upper, scope));
+      const TypeId type = key->type.id;
+      if (type != TypeId::kInt2 && type != TypeId::kInt4 && type != TypeId::kUnknown && !is_string(type))
+        return with_hint(
+            error("42804",
+                  absl::StrCat("subscript type ", type_name(without_modifiers(key->type)), " is not supported"),
+                  index.upper->location),
+            "jsonb subscript must be coercible to either integer or text.");
+      SCYPER_ASSIGN_OR_RETURN(key, coerce(std::move(key), make_type(TypeId::kText), Coercion::kAssignment));
+      path->args.push_back(std::move(key));
+    }
+    return make_operator("#>", std::move(array), std::move(path), expr.location);
+  }
+  if (expr.indexes.size() != 1) return error("0A000", "multidimensional arrays are not supported", expr.location);
   if (array->type.id != TypeId::kArray)
     return error(
         "42804",
@@ -482,37 +470,6 @@ StatusOr<BoundPtr> Binder::bind_array(const ast::ArrayConstructor& expr, const S
     SCYPER_ASSIGN_OR_RETURN(BoundPtr coerced, coerce(std::move(element), type, Coercion::kImplicit));
     result->args.push_back(std::move(coerced));
   }
-  return result;
-}
-
-StatusOr<BoundPtr> Binder::bind_quantified_array(const ast::QuantifiedArray& expr, const Scope* scope) {
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*expr.left, scope));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.array, scope));
-  return make_any_all(expr.op, expr.all, std::move(left), std::move(array), expr.location);
-}
-
-StatusOr<BoundPtr> Binder::make_any_all(std::string_view op, bool all, BoundPtr left, BoundPtr array,
-                                        int32_t location) {
-  if (array->type.id == TypeId::kUnknown) {
-    SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_array(left->type), Coercion::kImplicit));
-  }
-  if (array->type.id != TypeId::kArray)
-    return error("42809", "op ANY/ALL (array) requires array on right side", location);
-  if (op != "=" && op != "<>" && op != "<" && op != "<=" && op != ">" && op != ">=")
-    return error("0A000", absl::StrCat("operator ", std::string(op), " with ANY or ALL is not supported"), location);
-  // The comparison is resolved on stand-ins, so that its casts of the left side are known.
-  SqlType element = element_of(array->type);
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr compare, make_operator(op, std::move(left), make_null(element, location), location));
-  if (compare->type.id != TypeId::kBool)
-    return error("42809", "op ANY/ALL (array) requires operator to yield boolean", location);
-  if (compare->args[1]->type.id != element.id) {
-    SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_array(compare->args[1]->type), Coercion::kExplicit));
-  }
-  BoundPtr result = make_expr(BoundKind::kAnyAll, make_type(TypeId::kBool), true, location);
-  result->builtin = compare->builtin;
-  result->index = all ? 1 : 0;
-  result->args.push_back(std::move(compare->args[0]));
-  result->args.push_back(std::move(array));
   return result;
 }
 

@@ -318,9 +318,7 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
         SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), node_as<ast::FromFunction>(item).alias.columns));
         return add_relation(std::move(relation), scope, query, join, item.location);
       }
-      if (const auto* call = routine_in_from(node_as<ast::FromFunction>(item)); call != nullptr)
-        return bind_routine_from(node_as<ast::FromFunction>(item), *call, scope, query, join);
-      return bind_from_function(node_as<ast::FromFunction>(item), scope, query, join);
+      return bind_any_from_function(node_as<ast::FromFunction>(item), scope, query, join);
     case ast::FromKind::kJoin: {
       if (is_open_join(item)) return bind_join(node_as<ast::FromJoin>(item), scope, query, join);
       SCYPER_ASSIGN_OR_RETURN(auto relation, join_relation(node_as<ast::FromJoin>(item), scope));

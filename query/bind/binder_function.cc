@@ -379,6 +379,12 @@ Status without_place(const Status& status) {
 }
 }  // namespace
 
+Status Binder::bind_any_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
+  SCYPER_ASSIGN_OR_RETURN(const ast::FunctionCall* call, routine_in_from(item, scope));
+  if (call != nullptr) return bind_routine_from(item, *call, scope, query, join);
+  return bind_from_function(item, scope, query, join);
+}
+
 Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
   std::unique_ptr<Relation> relation;
   if (gives_json_records(item)) {

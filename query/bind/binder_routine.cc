@@ -311,11 +311,16 @@ const Routine& routine_of(const Relation& relation) {
 }
 }  // namespace
 
-const ast::FunctionCall* Binder::routine_in_from(const ast::FromFunction& item) const {
-  if (item.functions.size() != 1 || item.rows_from) return nullptr;
+StatusOr<const ast::FunctionCall*> Binder::routine_in_from(const ast::FromFunction& item, const Scope* scope) {
+  const ast::FunctionCall* none = nullptr;
+  if (item.functions.size() != 1 || item.rows_from) return none;
   const auto* call = ast::node_if<ast::FunctionCall>(item.functions[0].get());
-  if (call == nullptr || catalog_.routines.count(call->name.back()) == 0) return nullptr;
-  return call;
+  if (call == nullptr || catalog_.routines.count(call->name.back()) == 0) return none;
+  const Callees callees = callees_of(*call);
+  if (callees == Callees::kRoutine || !is_builtin_function(call->name.back())) return call;
+  if (callees == Callees::kBuiltin) return none;
+  SCYPER_ASSIGN_OR_RETURN(const GivenArguments given, bind_given(*call, scope));
+  return preferred_routine(*call, given) == call->name.back() ? call : none;
 }
 
 Status Binder::bind_routine_from(const ast::FromFunction& item, const ast::FunctionCall& call, Scope* scope,
@@ -388,7 +393,7 @@ Status Binder::lift_select_functions(const std::vector<ast::SelectTarget>& targe
     if (call == nullptr || call->over != nullptr) continue;
     auto range = catalog_.routines.equal_range(call->name.back());
     bool set = std::any_of(range.first, range.second, [](const auto& e) { return e.second->returns_set; });
-    if (!set || !find_builtins(call->name.back()).empty()) continue;
+    if (!set || (callees_of(*call) != Callees::kRoutine && is_builtin_function(call->name.back()))) continue;
     SCYPER_ASSIGN_OR_RETURN(GivenArguments given, bind_given(*call, scope));
     SCYPER_ASSIGN_OR_RETURN(RoutineMatch match, choose_routine(call->name.back(), false, given, call->location));
     if (!match.routine->returns_set) continue;

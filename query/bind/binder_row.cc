@@ -116,7 +116,8 @@ std::vector<std::string> current_schemas(const Catalog& catalog) {
   const auto* path = SessionPathScope::current;
   if (path == nullptr || path->empty()) schemas.emplace_back(kPublicSchema);
   for (size_t i = 0; path != nullptr && i < path->size(); i++)
-    if ((*path)[i] == kPublicSchema || catalog.namespaces.count((*path)[i]) != 0) schemas.push_back((*path)[i]);
+    if ((*path)[i] == kPublicSchema || (*path)[i] == "pg_catalog" || catalog.namespaces.count((*path)[i]) != 0)
+      schemas.push_back((*path)[i]);
   return schemas;
 }
 
@@ -127,7 +128,8 @@ BoundPtr schemas_array(const std::vector<std::string>& schemas, BoundPtr implici
   const SqlType type = make_type(TypeId::kText);
   auto array = [&](bool has_catalog) {
     BoundPtr result = make_expr(BoundKind::kArray, make_array(type), false, location);
-    if (has_catalog) result->args.push_back(make_text_constant(type, "pg_catalog", location));
+    const bool is_named = std::find(schemas.begin(), schemas.end(), "pg_catalog") != schemas.end();
+    if (has_catalog && !is_named) result->args.push_back(make_text_constant(type, "pg_catalog", location));
     for (const std::string& schema : schemas) result->args.push_back(make_text_constant(type, schema, location));
     return result;
   };

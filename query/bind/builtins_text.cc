@@ -93,7 +93,10 @@ void add_text_functions(BuiltinTable* t) {
   format.takes_types = true;
   for (T type : {T::kInt4, T::kInt8, T::kNumeric, T::kFloat4, T::kFloat8})
     t->runtime("to_char", {type, T::kText}, T::kText, k_fn_to_char_number).takes_types = true;
-  t->runtime("to_number", {T::kText, T::kText}, T::kNumeric, k_fn_to_number);
+  Builtin& any = t->runtime(" match any", {T::kText, T::kArray, T::kInt4, T::kBool}, T::kBool, k_fn_match_any);
+  any.strict = false;
+  any.may_return_null = true;
+  t->runtime("to_number", {T::kText, T::kText}, T::kNumeric, k_fn_to_number).may_return_null = true;
   add_regex(t);
 }
 

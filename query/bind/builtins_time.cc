@@ -31,7 +31,6 @@ void add_time_functions(BuiltinTable* t) {
   t->runtime("justify_days", {T::kInterval}, T::kInterval, k_fn_justify_days);
   t->runtime("justify_hours", {T::kInterval}, T::kInterval, k_fn_justify_hours);
   t->runtime("justify_interval", {T::kInterval}, T::kInterval, k_fn_justify_interval);
-  t->runtime(" fields", {T::kInterval, T::kInt4}, T::kInterval, k_fn_interval_fields);
   t->runtime("make_date", {T::kInt4, T::kInt4, T::kInt4}, T::kDate, k_fn_make_date);
   t->runtime("make_timestamp", {T::kInt4, T::kInt4, T::kInt4, T::kInt4, T::kInt4, T::kFloat8}, T::kTimestamp,
              k_fn_make_timestamp);
@@ -51,8 +50,8 @@ void add_time_functions(BuiltinTable* t) {
       }
     }
   }
-  t->runtime("to_char", {T::kTimestamp, T::kText}, T::kText, k_fn_to_char_timestamp);
-  t->runtime("to_char", {T::kInterval, T::kText}, T::kText, k_fn_to_char_interval);
+  t->runtime("to_char", {T::kTimestamp, T::kText}, T::kText, k_fn_to_char_timestamp).may_return_null = true;
+  t->runtime("to_char", {T::kInterval, T::kText}, T::kText, k_fn_to_char_interval).may_return_null = true;
   t->runtime("to_date", {T::kText, T::kText}, T::kDate, k_fn_to_date);
   t->runtime("to_timestamp", {T::kText, T::kText}, T::kTimestamptz, k_fn_to_timestamp);
 }

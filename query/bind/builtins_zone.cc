@@ -25,7 +25,7 @@ void add_timestamptz(BuiltinTable* t) {
   t->runtime("date_bin", {T::kInterval, T::kTimestamptz, T::kTimestamptz}, T::kTimestamptz, k_fn_date_bin);
   t->runtime("age", {T::kTimestamptz, T::kTimestamptz}, T::kInterval, k_fn_age_timestamptz);
   t->runtime("age", {T::kTimestamptz}, T::kInterval, k_fn_age_timestamptz_now);
-  t->runtime("to_char", {T::kTimestamptz, T::kText}, T::kText, k_fn_to_char_timestamptz);
+  t->runtime("to_char", {T::kTimestamptz, T::kText}, T::kText, k_fn_to_char_timestamptz).may_return_null = true;
   t->runtime("to_timestamp", {T::kFloat8}, T::kTimestamptz, k_fn_to_timestamp_unix);
   std::vector<T> fields{T::kInt4, T::kInt4, T::kInt4, T::kInt4, T::kInt4, T::kFloat8};
   t->runtime("make_timestamptz", fields, T::kTimestamptz, k_fn_make_timestamptz);

@@ -198,16 +198,13 @@ std::vector<SystemRow> attributes(const Catalog& catalog) {
       const bool is_generated = rule != nullptr && !rule->generated_text.empty();
       const bool has_default =
           identity == Identity::kNone && (is_generated || !default_of_column(catalog, relation, i).empty());
-      rows.push_back(attribute_row(
-          {relation.oid, relation.column_name(i), type, i + 1,
-           (relation.schema == nullptr && type.id == T::kNumeric) || (rule != nullptr && rule->domain != 0)
-               ? int64_t{-1}
-               : type_modifier(type),
-           relation.schema != nullptr && relation.schema->columns[i].not_null, has_default,
-           identity == Identity::kAlways      ? "a"
-           : identity == Identity::kByDefault ? "d"
-                                              : "",
-           is_generated ? "s" : "", rule == nullptr ? 0 : rule->domain}));
+      rows.push_back(attribute_row({relation.oid, relation.column_name(i), type, i + 1,
+                                    rule != nullptr && rule->domain != 0 ? int64_t{-1} : type_modifier(type),
+                                    relation.schema != nullptr && relation.schema->columns[i].not_null, has_default,
+                                    identity == Identity::kAlways      ? "a"
+                                    : identity == Identity::kByDefault ? "d"
+                                                                       : "",
+                                    is_generated ? "s" : "", rule == nullptr ? 0 : rule->domain}));
     }
     if (relation.schema != nullptr) add_index_attributes(*relation.schema, &rows);
   }

@@ -155,15 +155,7 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   Datum value;
   std::vector<std::unique_ptr<char[]>> blocks;
   Status parsed;
-  if (target.id == TypeId::kInterval && target.length >= 0) {  // INTERVAL '1' DAY: the fields say what 1 means
-    Interval interval;
-    ValueError failure = interval_parse(expr->text, target.length, &interval);
-    if (failure == ValueError::kNone)
-      return make_constant(make_type(TypeId::kInterval), datum_of(interval), expr->location);
-    parsed = error_status(failure, target, expr->text);
-  } else {
-    parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
-  }
+  parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
   // in a routine the statement fails when it runs, where a handler can catch it
   if (!parsed.ok() && program_->is_routine)
     return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
@@ -210,11 +202,13 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
         return coerce(std::move(expr), target, Coercion::kExplicit);
       }
       if (variable.type.id == TypeId::kUnknown) {
-        variable.type = target;
-        if (target.id == TypeId::kNumeric) variable.type = make_numeric(0, 0);
-        if (is_string(target.id) && !is_json_text(target))
-          variable.type = make_type(target.id == TypeId::kChar ? TypeId::kText : target.id);
+        variable.type = target.id == TypeId::kChar ? make_type(TypeId::kText) : plain_type(target);
       }
+      const TypeId wanted = target.id == TypeId::kChar ? TypeId::kText : target.id;
+      if (allow_parameters_ && expr->index < program_->parameters && variable.type.id != wanted)
+        return with_detail(
+            error("42P08", absl::StrCat("inconsistent types deduced for parameter $", expr->index + 1), expr->location),
+            absl::StrCat(name_of_type(variable.type), " versus ", name_of_type(target)));
       expr->type = variable.type;
       return coerce(std::move(expr), target, context);
     }
@@ -321,8 +315,9 @@ bool Binder::merge_types(const SqlType& next, SqlType* type) {
   if (category_of(*type) != category_of(next)) return false;
   if (type->id == TypeId::kEnum && next.id == TypeId::kEnum) return type->length == next.length;
   Coercion context = Coercion::kExplicit;
-  if (find_cast(type->id, next.id, &context) && context == Coercion::kImplicit) return *type = next, true;
-  return find_cast(next.id, type->id, &context) && context == Coercion::kImplicit;
+  if (find_cast(type->id, next.id, &context) && context == Coercion::kImplicit) return *type = plain_type(next), true;
+  if (!find_cast(next.id, type->id, &context) || context != Coercion::kImplicit) return false;
+  return *type = plain_type(*type), true;
 }
 
 // A literal without a type is of the whole type beside it, not of its length or scale.
@@ -330,9 +325,7 @@ SqlType Binder::type_beside_unknown(const std::vector<BoundPtr>& exprs, const Sq
   const bool has_literal = std::any_of(exprs.begin(), exprs.end(), [](const BoundPtr& e) {
     return e->type.id == TypeId::kUnknown && !(e->kind == BoundKind::kConst && e->value.null);
   });
-  if (!has_literal) return type;
-  if (is_string(type.id)) return make_type(type.id);
-  return type.id == TypeId::kNumeric ? make_numeric(0, 0) : type;
+  return has_literal ? plain_type(type) : type;
 }
 
 StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::string_view construct) {
@@ -352,6 +345,21 @@ StatusOr<SqlType> Binder::common_type(const std::vector<BoundPtr>& exprs, std::s
   return type_beside_unknown(exprs, type);
 }
 
+namespace {
+// A cast to a type with a length or a precision, also one that has nothing to do: DeclaredTypes looks for it.
+BoundPtr as_declared(BoundPtr value) {
+  if (value->type == plain_type(value->type)) return value;
+  if (value->kind == BoundKind::kColumn || value->kind == BoundKind::kVariable) return value;
+  if (value->kind == BoundKind::kConst) {
+    value->explicit_cast = true;
+    return value;
+  }
+  if (value->kind == BoundKind::kCast && value->explicit_cast) return value;
+  const SqlType type = value->type;
+  return make_cast(std::move(value), type, true);
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) {
   SCYPER_ASSIGN_OR_RETURN(BoundPtr object, bind_catalog_cast(expr, scope));
   if (object != nullptr) return object;
@@ -367,24 +375,15 @@ StatusOr<BoundPtr> Binder::bind_cast(const ast::Cast& expr, const Scope* scope) 
   if (array != nullptr && array->elements.empty() && type.id == TypeId::kArray)  // typed by the cast around it
     return coerce(make_text_constant(make_type(TypeId::kUnknown), "{}", expr.location), type, Coercion::kExplicit);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
-  if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
-  int32_t fields = type.id == TypeId::kInterval ? type.length : -1;
-  bool literal = arg->kind == BoundKind::kConst && arg->type.id == TypeId::kUnknown;
-  if (fields >= 0 && !literal) type.length = -1;
   const Domain* domain = named_domain(expr.type, catalog_.user_types());
   if (domain != nullptr && arg->domain == domain->id) return arg;
   arg->domain = 0;
   StatusOr<BoundPtr> result = coerce(std::move(arg), type, Coercion::kExplicit);
   if (result.ok() && domain != nullptr) return to_domain(*std::move(result), domain->id);
-  if (result.ok() && fields >= 0 && !literal) {
-    std::vector<BoundPtr> args;
-    args.push_back(*std::move(result));
-    args.push_back(make_constant(make_type(TypeId::kInt4), int_datum(fields), expr.location));
-    return make_call(" fields", std::move(args), expr.location);
-  }
   if (!result.ok() && sqlstate_of(result.status()) == "42846")
     return error("42846", std::string(result.status().message()), expr.location);
-  return result;
+  if (!result.ok()) return result;
+  return as_declared(*std::move(result));
 }
 
 }  // namespace scyper::query

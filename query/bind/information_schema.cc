@@ -8,6 +8,7 @@
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
 #include "storage/temporary.h"
+#include "storage/time_modifier.h"
 
 namespace scyper::query {
 
@@ -113,7 +114,7 @@ std::vector<SystemRow> views(const Catalog& catalog) {
 struct Sizes {
   SystemValue characters, bytes, precision, radix, scale, datetime;
 };
-Sizes sizes_of(const SqlType& type, bool has_modifiers) {
+Sizes sizes_of(const SqlType& type) {
   constexpr int64_t kBytesPerCharacter = 4, kTextBytes = 1073741824;
   Sizes sizes;
   if (is_string(type.id)) {
@@ -128,14 +129,13 @@ Sizes sizes_of(const SqlType& type, bool has_modifiers) {
     sizes.radix = 2;
   } else if (type.id == T::kNumeric) {
     sizes.radix = 10;
-    if (numeric_precision(type) > 0 && has_modifiers) {
+    if (numeric_precision(type) > 0) {
       sizes.precision = numeric_precision(type);
       sizes.scale = numeric_scale(type) & 0x7ff;  // as PostgreSQL 15 shows those below 0
     }
   }
   if (type.id == T::kDate) sizes.datetime = 0;
-  if (type.id == T::kTimestamp || type.id == T::kTimestamptz || type.id == T::kTime || type.id == T::kInterval)
-    sizes.datetime = 6;
+  if (has_clock(type.id)) sizes.datetime = second_digits(type);
   return sizes;
 }
 
@@ -168,7 +168,7 @@ const storage::SequenceDefinition* identity_of(const Catalog& catalog, TableId t
 
 SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, size_t i) {
   const SqlType& type = relation.column_type(i);
-  const Sizes sizes = sizes_of(type, relation.schema != nullptr);
+  const Sizes sizes = sizes_of(type);
   const TableRules::Column* rule = nullptr;
   if (relation.schema != nullptr)
     if (auto rules = catalog.rules.find(relation.schema->id);
@@ -231,7 +231,7 @@ std::vector<SystemRow> columns(const Catalog& catalog) {
 std::vector<SystemRow> domains(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, domain] : catalog.domains) {
-    const Sizes sizes = sizes_of(domain->base, true);
+    const Sizes sizes = sizes_of(domain->base);
     const std::string value = shown_default(catalog, *domain);
     rows.push_back({kCatalogName, schema_name(name), name_in_schema(name), data_type(domain->base), sizes.characters,
                     sizes.bytes, sizes.precision, sizes.radix, sizes.scale, sizes.datetime,

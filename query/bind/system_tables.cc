@@ -9,6 +9,7 @@
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
+#include "storage/time_modifier.h"
 
 namespace scyper::query {
 
@@ -54,6 +55,8 @@ int64_t type_modifier(const SqlType& type) {
   if (is_modified_numeric(type)) return type.length + kHeaderBytes;
   if (type.id == TypeId::kNumeric && type.precision > 0)
     return ((int64_t{type.precision} << 16) | type.scale) + kHeaderBytes;
+  if (type.id == TypeId::kArray) return type_modifier(element_of(type));
+  if (has_clock(type.id)) return type.length;
   return is_string(type.id) && type.length >= 0 ? type.length + kHeaderBytes : -1;
 }
 

@@ -3,6 +3,7 @@
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
+#include "storage/time_modifier.h"
 #include "types/decimal.h"
 
 namespace scyper::query {
@@ -40,6 +41,11 @@ Value Generator::cast(const Value& value, const SqlType& to, bool explicit_cast)
       });
     }
     return cast_generic(value, to, explicit_cast);
+  }
+  if (from.id == to.id && has_clock(to.id) && (to.length < 0 || (to.length == from.length))) {
+    Value result = value;
+    result.type = to;
+    return result;
   }
   if (is_integer(from.id) && is_integer(to.id)) return cast_integer(value, to);
   if (to.id == TypeId::kNumeric && (is_integer(from.id) || from.id == TypeId::kNumeric)) return cast_numeric(value, to);

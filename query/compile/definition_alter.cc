@@ -375,7 +375,6 @@ Status Definer::change_type(const ast::AlterTableCommand& command, const std::st
   auto table = next().find_table(name);
   TableChange change = begin_change(table, next().rules[table->schema().id]);
   SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(command.column->type, text_, next().user_types()));
-  if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
   SCYPER_RETURN_IF_ERROR(check_column_type(*command.column, type));
   if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
     return error("42P16",

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/invariant.h"
+#include "bind/declared_type.h"
 #include "bind/pl_binder.h"
 #include "compile/definition.h"
 #include "parse/name_path.h"
@@ -27,13 +28,18 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
   PlBinder::name_parameters(named, &binder);
   SCYPER_ASSIGN_OR_RETURN(auto program, binder.bind_statement(*create.query, types_));
   std::vector<const OutputColumn*> outputs;
-  for (const auto& output : program->query->outputs)
-    if (!output.hidden) outputs.push_back(&output);
+  std::vector<SqlType> types;
+  DeclaredTypes declared(*program->query);
+  for (size_t i = 0; i < program->query->outputs.size(); i++) {
+    if (program->query->outputs[i].hidden) continue;
+    outputs.push_back(&program->query->outputs[i]);
+    types.push_back(declared.of_output(*program->query, i));
+  }
   if (outputs.empty()) return error("0A000", "tables without columns are not supported", create.location);
   if (create.columns.size() > outputs.size()) return error("42601", "too many column names were specified", -1);
   std::string columns;
   for (size_t i = 0; i < outputs.size(); i++) {
-    const SqlType& type = outputs[i]->expr->type;
+    const SqlType& type = types[i];
     const Domain* domain = old_->find_domain(outputs[i]->expr->domain);
     absl::StrAppend(&columns, i == 0 ? "" : ", ",
                     quote_identifier(i < create.columns.size() ? create.columns[i] : outputs[i]->name), " ",

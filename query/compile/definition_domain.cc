@@ -75,7 +75,6 @@ Status Definer::create_domain(const ast::CreateDomainStatement& create, ResultSe
   domain->name = name;
   SCYPER_ASSIGN_OR_RETURN(domain->base, resolve_type(create.type, "", next().user_types()));
   SqlType& base = domain->base;
-  if (base.id == TypeId::kChar && base.length < 0) base.length = 1;
   if (base.id == TypeId::kRecord || base.id == TypeId::kVoid || base.id == TypeId::kUnknown)
     return error("42804", absl::StrCat("\"", type_name(base), "\" is not a valid base type for a domain"), -1);
   if (base.id == TypeId::kInterval && base.length >= 0)

@@ -128,7 +128,6 @@ Status Definer::define_foreign_column(const ast::ColumnDefinition& column, View*
     return error("42701", absl::StrCat("column \"", column.name, "\" specified more than once"), -1);
   if (names.size() >= 1600) return error("54011", "tables can have at most 1600 columns", -1);
   SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(column.type, text_, next().user_types()));
-  if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
   SCYPER_RETURN_IF_ERROR(check_column_type(column, type));
   if (named_domain(column.type, next().user_types()) != nullptr)
     return error("0A000", "domains in foreign tables are not supported", column.location);

@@ -87,9 +87,8 @@ Status Definer::check_column_type(const ast::ColumnDefinition& column, const Sql
   if (type.id == TypeId::kRecord || type.id == TypeId::kVoid || type.id == TypeId::kUnknown)
     return error("42P16", absl::StrCat("column \"", column.name, "\" has pseudo-type ", type_name(type)),
                  column.location);
-  if (type.element == TypeId::kInterval || (type.id == TypeId::kInterval && type.length >= 0))
-    return error("0A000", "columns of intervals with fields or of arrays of intervals are not supported",
-                 column.location);
+  if (type.element == TypeId::kInterval)
+    return error("0A000", "columns of arrays of intervals are not supported", column.location);
   return absl::OkStatus();
 }
 
@@ -104,7 +103,6 @@ Status Definer::define_column(const ast::ColumnDefinition& column, storage::Tabl
                    absl::StrCat("columns of the composite type ", column.type.name.back(), " are not supported"),
                    column.location);
     SCYPER_ASSIGN_OR_RETURN(type, std::move(resolved));
-    if (type.id == TypeId::kChar && type.length < 0) type.length = 1;
   }
   SCYPER_RETURN_IF_ERROR(check_column_type(column, type));
   schema->columns.push_back({column.name, type, serial != TypeId::kUnknown});

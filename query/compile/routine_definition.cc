@@ -20,6 +20,14 @@
 namespace scyper::query {
 
 namespace {
+// "integer,text": as regprocedure shows them.
+std::string input_types_of(const Routine& routine) {
+  std::string types;
+  for (const auto& p : routine.parameters)
+    if (p.mode != ParameterMode::kOut) absl::StrAppend(&types, types.empty() ? "" : ",", type_name(p.type));
+  return types;
+}
+
 // Lengths and precisions of parameters and results are not kept, as in PostgreSQL.
 void drop_modifiers(SqlType* type) { *type = plain_type(*type); }
 }  // namespace
@@ -152,6 +160,31 @@ Status Definer::define_result(const ast::CreateRoutineStatement& create, Routine
   return absl::OkStatus();
 }
 
+namespace {
+// What callers may have written stays: the names of input parameters, and that some can be left out.
+Status check_parameters_kept(const Routine& old, const Routine& routine) {
+  const auto inputs = [](const Routine& r) {
+    std::vector<const RoutineParameter*> out;
+    for (const auto& p : r.parameters)
+      if (p.mode != ParameterMode::kOut) out.push_back(&p);
+    return out;
+  };
+  const std::string hint = absl::StrCat("Use DROP ", routine.procedure ? "PROCEDURE " : "FUNCTION ", old.name, "(",
+                                        input_types_of(old), ") first.");
+  const auto before = inputs(old), after = inputs(routine);
+  for (size_t i = 0; i < before.size(); i++) {
+    if (before[i]->name.empty() || (i < after.size() && after[i]->name == before[i]->name)) continue;
+    return with_hint(
+        sql_error("42P13", absl::StrCat("cannot change name of input parameter \"", before[i]->name, "\"")), hint);
+  }
+  for (size_t i = 0; i < before.size(); i++) {
+    if (!before[i]->has_default || after[i]->has_default) continue;
+    return with_hint(sql_error("42P13", "cannot remove parameter defaults from existing function"), hint);
+  }
+  return absl::OkStatus();
+}
+}  // namespace
+
 // Takes the routine that OR REPLACE replaces out of the next catalog.
 // The routine has the access of the one that it replaces.
 Status Definer::remove_replaced(const ast::CreateRoutineStatement& create, Routine* routine) {
@@ -180,6 +213,7 @@ Status Definer::remove_replaced(const ast::CreateRoutineStatement& create, Routi
   if (!routine->procedure && result(*it->second) != result(*routine))
     return with_hint(error("42P13", "cannot change return type of existing function", -1),
                      absl::StrCat("Use DROP FUNCTION ", signature_of(*it->second), " first."));
+  SCYPER_RETURN_IF_ERROR(check_parameters_kept(*it->second, *routine));
   if (!owns(it->second->access, old_->roles, actor()))
     return error("42501",
                  absl::StrCat("must be owner of ", create.procedure ? "procedure " : "function ", routine->name), -1);

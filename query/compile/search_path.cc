@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
+#include "bind/binder.h"
 #include "parse/sql_parser.h"
 #include "query/named_text.h"
 #include "query/role.h"
@@ -16,6 +17,7 @@ namespace scyper::query {
 
 namespace {
 
+constexpr std::string_view kCatalogSchema = "pg_catalog";
 constexpr char kMark = '\x03', kBetween = '\x04', kZoneMark = '\x05', kNamesMark = '\x06', kRoleMark = '\x07';
 
 // Behind the second of two marks that the text begins with, or all of it.
@@ -48,6 +50,7 @@ bool SearchPath::has(NameKind kind, const std::string& key) const {
     case NameKind::kRelation:
       return is_relation || catalog_.sequences.count(key) != 0 || catalog_.index_tables.count(key) != 0;
     case NameKind::kRoutine:
+    case NameKind::kCall:
       return catalog_.routines.count(key) != 0;
     case NameKind::kType:
       return is_relation || catalog_.enums.count(key) != 0 || catalog_.domains.count(key) != 0;
@@ -58,7 +61,10 @@ bool SearchPath::has(NameKind kind, const std::string& key) const {
 }
 
 std::string SearchPath::key_of(NameKind kind, const std::string& name) const {
+  // which function it is depends on the arguments (binder_callee.cc)
+  if (kind == NameKind::kCall && Binder::is_builtin_function(name)) return name;
   for (const std::string& schema : schemas_) {
+    if (schema == kCatalogSchema) continue;
     const std::string key = object_key(schema, name);
     const bool exists =
         schema == kPublicSchema || (catalog_.namespaces.count(schema) != 0 && !is_temporary_schema(schema));
@@ -97,7 +103,9 @@ StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value) {
     if (name.empty() && !is_quoted) return invalid;
     for (char c : name)
       if (static_cast<unsigned char>(c) < ' ') return invalid;
-    if (!name.empty() && name != "$user" && name != "pg_catalog" && name != "pg_temp") schemas.push_back(name);
+    // pg_catalog counts where it comes behind a schema; it is the first without being named
+    const bool is_implicit = name == kCatalogSchema && schemas.empty();
+    if (!name.empty() && name != "$user" && !is_implicit && name != "pg_temp") schemas.push_back(name);
     skip_blanks();
     if (value.empty()) break;
     if (value[0] != ',') return invalid;

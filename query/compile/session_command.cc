@@ -185,6 +185,7 @@ void read_words(const std::string& command, SessionCommand* out) {
     return;
   }
   if (command == "SET CONSTRAINTS") out->name = "constraints";
+  if (command == "LOCK TABLE") out->name = command;
   const auto tokens = scan(out->text);
   if (!tokens.ok()) return;
   Words words(&*tokens);

@@ -331,6 +331,7 @@ void append_sent(const SqlType& type, const Datum& value, WireWriter* out) {
 
 SqlType sent_type(const ResultColumn& column, bool is_binary) {
   const SqlType& declared = column.declared;
+  if (without_modifiers(declared) == without_modifiers(column.type)) return column.type;
   // a real's value is the double that looks alike
   const bool is_declared = declared.id == TypeId::kFloat4 || (declared.id != TypeId::kUnknown && is_binary);
   return is_declared ? declared : column.type;

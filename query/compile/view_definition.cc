@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "bind/declared_type.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -27,10 +28,11 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
   auto view = std::make_shared<View>();
   view->name = create.view.name.back();
   view->query = with_stars_expanded(to_sql(*create.query));
-  for (const auto& output : program->query->outputs) {
-    if (output.hidden) continue;
-    view->column_names.push_back(output.name);
-    view->column_types.push_back(output.expr->type);
+  DeclaredTypes declared(*program->query);
+  for (size_t i = 0; i < program->query->outputs.size(); i++) {
+    if (program->query->outputs[i].hidden) continue;
+    view->column_names.push_back(program->query->outputs[i].name);
+    view->column_types.push_back(declared.of_output(*program->query, i));
   }
   if (create.columns.size() > view->column_names.size())
     return error("42601", "CREATE VIEW specifies more column names than columns", -1);

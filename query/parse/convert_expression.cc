@@ -299,6 +299,7 @@ void call_for_jsonb(ast::FunctionCall* call) {
   const auto* found = std::find_if(std::begin(kJsonFunctions), std::end(kJsonFunctions),
                                    [&](const JsonFunction& known) { return call->name.back() == known.name; });
   if (found == std::end(kJsonFunctions) || found->document >= call->args.size()) return;
+  if (call->name.size() > 1 && call->name[0] == kPublicSchema) return;  // the user's
   call->name = {"jsonb" + std::string(found->name.substr(4))};
   call->is_of_json = true;
   ast::ExprPtr& document = call->args[found->document];
@@ -314,7 +315,7 @@ void call_for_jsonb(ast::FunctionCall* call) {
 ast::ExprPtr Converter::function_call(const FuncCall& node) {
   auto out = std::make_unique<ast::FunctionCall>();
   out->location = at(node.location);
-  out->name = name_key(NameKind::kRoutine, name_of(node.funcname));
+  out->name = name_key(NameKind::kCall, name_of(node.funcname));
   bool named = false;
   for (const Node* arg : items(node.args)) {
     const bool has_name = nodeTag(arg) == T_NamedArgExpr;

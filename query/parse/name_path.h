@@ -12,6 +12,7 @@ namespace scyper::query {
 enum class NameKind : uint8_t {
   kRelation,  // table, view, sequence, index
   kRoutine,
+  kCall,  // of a routine, where a builtin may have the name
   kType,
   kCreated  // what a statement makes
 };

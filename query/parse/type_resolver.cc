@@ -9,6 +9,7 @@
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
+#include "storage/time_modifier.h"
 
 namespace scyper::query {
 
@@ -141,24 +142,28 @@ class Resolver {
   }
 
   StatusOr<SqlType> timestamp(TypeId id, const std::string& name, const std::vector<int64_t>& modifiers) const {
-    constexpr int64_t kMicroseconds = 6;
     const std::string zone = id == TypeId::kTimestamptz ? " WITH TIME ZONE" : "";
     if (modifiers.size() > 1) return error("22023", "invalid type modifier");
-    if (!modifiers.empty() && modifiers[0] < 0) {
+    if (modifiers.empty()) return make_type(id);
+    if (modifiers[0] < 0) {
       return error("22023", name + "(" + std::to_string(modifiers[0]) + ")" + zone + " precision must not be negative");
     }
-    if (!modifiers.empty() && modifiers[0] < kMicroseconds) {
-      return error("0A000", name + "(" + std::to_string(modifiers[0]) + ")" + zone + " is not supported");
-    }
-    return make_type(id);  // as PostgreSQL, which reduces more than 6 with a warning
+    return make_string(id, digits_of(modifiers[0]));
   }
 
-  // The length of an interval type is the mask of its fields (types/interval.h) on the way to a cast.
+  // PostgreSQL reduces more than 6 with a warning.
+  static int32_t digits_of(int64_t given) { return static_cast<int32_t>(std::min<int64_t>(given, kMicrosecondDigits)); }
+
+  // The fields, or those and the digits of the second.
   StatusOr<SqlType> interval(const std::vector<int64_t>& modifiers) const {
-    constexpr int64_t kAllFields = 0x7fff;
-    if (modifiers.size() > 1) return error("0A000", "a precision of interval is not supported");
-    if (modifiers.empty() || modifiers[0] == kAllFields) return make_type(TypeId::kInterval);
-    return make_string(TypeId::kInterval, static_cast<int32_t>(modifiers[0]));
+    if (modifiers.size() > 2) return error("22023", "invalid INTERVAL type modifier");
+    const bool has_digits = modifiers.size() == 2;
+    if (modifiers.empty() || (!has_digits && modifiers[0] == kIntervalAllFields)) return make_type(TypeId::kInterval);
+    if (has_digits && modifiers[1] < 0) {
+      return error("22023", "INTERVAL(" + std::to_string(modifiers[1]) + ") precision must not be negative");
+    }
+    const int32_t digits = has_digits ? digits_of(modifiers[1]) : kIntervalAllDigits;
+    return make_string(TypeId::kInterval, interval_modifier(static_cast<int32_t>(modifiers[0]), digits));
   }
 
   const ast::TypeName& type_;
@@ -198,7 +203,8 @@ StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text,
 }
 
 std::string to_sql(const SqlType& type) {
-  if (type.element == TypeId::kEnum) return to_sql(element_of(type)) + "[]";
+  if (type.id == TypeId::kArray) return to_sql(element_of(type)) + "[]";
+  if (type.id == TypeId::kChar && type.length < 0) return "bpchar";  // "character" is of one
   const EnumType* user_type = type.id == TypeId::kEnum ? find_enum(type.length) : nullptr;
   return user_type != nullptr ? quote_identifier(user_type->name) : type_name(type);
 }

@@ -32,7 +32,7 @@ namespace scyper::query {
   X(date_add_interval) X(date_subtract_interval) X(interval_add_date) X(timestamp_add_interval) \
   X(timestamp_subtract_interval) X(interval_add_timestamp) X(timestamp_difference) X(age) X(age_now) \
   X(extract_interval) X(date_part_date) X(date_part_timestamp) X(date_part_interval) X(trunc_interval) \
-  X(justify_days) X(justify_hours) X(justify_interval) X(interval_fields) X(make_date) X(make_timestamp) \
+  X(justify_days) X(justify_hours) X(justify_interval) X(make_date) X(make_timestamp) \
   X(make_interval) X(isfinite) X(date_bin) X(overlaps) \
   X(extract_date_unit) X(extract_timestamp_unit)
 
@@ -42,7 +42,7 @@ namespace scyper::query {
 #define SCYPER_REGEX_FUNCTIONS(X) \
   X(regex_matches) X(regex_matches_not) X(regex_imatches) X(regex_imatches_not) X(similar_to) X(regexp_like) \
   X(regexp_replace) X(regexp_match) X(regexp_matches) X(regexp_substr) X(regexp_count) X(regexp_instr) \
-  X(regexp_split_to_array) X(substring_regex) X(substring_similar) X(similar_escape)
+  X(regexp_split_to_array) X(substring_regex) X(substring_similar) X(similar_escape) X(match_any)
 
 #define SCYPER_ARRAY_FUNCTIONS(X) \
   X(array_cat) X(array_prepend) X(array_position) X(array_positions) X(array_remove) X(array_replace) \

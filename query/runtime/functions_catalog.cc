@@ -6,6 +6,7 @@
 #include "runtime/catalog_map.h"
 #include "runtime/function_body.h"
 #include "storage/big_numeric.h"
+#include "storage/time_modifier.h"
 
 // Functions over objects of the catalog. Their first argument is a map of the catalog version (catalog_map.h).
 namespace scyper::query {
@@ -41,6 +42,10 @@ std::string with_modifier(std::string name, int64_t modifier) {
     absl::StrAppend(&name, "(", numeric_precision(type), ",", numeric_scale(type), ")");
   } else if (name == "character" || name == "character varying") {
     absl::StrAppend(&name, "(", value, ")");
+  } else if (name == "interval") {
+    name += time_modifier_text(TypeId::kInterval, static_cast<int32_t>(modifier));
+  } else if (name.starts_with("time")) {  // time, timestamp, with or without time zone
+    name.insert(name.find(' '), time_modifier_text(TypeId::kTime, static_cast<int32_t>(modifier)));
   }
   return name + brackets;
 }

@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/function_body.h"
+#include "runtime/text_match.h"
 #include "types/digits.h"
 #include "types/regular_expression.h"
 #include "types/text.h"
@@ -118,7 +119,48 @@ bool find_match(std::string_view text, const Regex& regex, int32_t start, int32_
   return false;
 }
 
+// Whether the operator holds between two texts.
+int32_t match_one(ExecContext* c, TextMatch match, std::string_view text, std::string_view pattern, bool* holds) {
+  const bool is_not = static_cast<int>(match) % 2 != 0;
+  const bool ignores_case = match == TextMatch::kILike || match == TextMatch::kNotILike ||
+                            match == TextMatch::kIRegex || match == TextMatch::kNotIRegex;
+  bool matches = false;
+  if (match < TextMatch::kRegex) {
+    const ValueError error = like(text, pattern, "\\", ignores_case, &matches);
+    if (error != ValueError::kNone) return done(c, error);
+  } else {
+    RegexFlags flags;
+    flags.ignore_case = ignores_case;
+    const Regex* regex = compile(c, pattern, flags);
+    if (regex == nullptr) return regex_failed();
+    matches = regex->matches(text);
+  }
+  *holds = matches != is_not;
+  return 0;
+}
+
 extern "C" {
+
+// text, array, TextMatch, whether it is ALL
+SCYPER_FUNCTION(match_any) {
+  if (args[1].null != 0) return give_null(out);
+  const ArrayValue& array = *array_of(args[1]);
+  const auto match = static_cast<TextMatch>(args[2].lo);
+  const bool all = args[3].lo != 0;
+  bool has_null = args[0].null != 0 && array.size > 0;
+  for (int32_t i = 0; args[0].null == 0 && i < array.size; ++i) {
+    const Datum& element = array.elements[i];
+    bool holds = false;
+    if (element.null != 0) {
+      has_null = true;
+      continue;
+    }
+    if (const int32_t failed = match_one(c, match, text_of(args[0]), text_of(element), &holds); failed != 0)
+      return failed;
+    if (holds != all) return give_bool(out, holds);
+  }
+  return has_null ? give_null(out) : give_bool(out, all);
+}
 
 SCYPER_FUNCTION(regex_matches) { return test(c, args, false, true, out); }
 SCYPER_FUNCTION(regex_matches_not) { return test(c, args, false, false, out); }

@@ -191,12 +191,6 @@ SCYPER_FUNCTION(justify_interval) {
   ValueError error = interval_justify(interval_of(args[0]), &value);
   return give_interval(c, error, value, out);
 }
-// What a cast to INTERVAL with fields does.
-SCYPER_FUNCTION(interval_fields) {
-  Interval value = interval_of(args[0]);
-  interval_cut(int4(args[1]), &value);
-  return *out = datum_of(value), 0;
-}
 SCYPER_FUNCTION(make_date) {
   int32_t date = 0;
   if (!make_day(c, args, "date", &date)) return static_cast<int32_t>(Outcome::kError);

@@ -173,6 +173,7 @@ SCYPER_FUNCTION(date_trunc_zone) {
   return give_zoned(c, error, count > 2 ? args[2] : args[0], value, out);
 }
 SCYPER_FUNCTION(to_char_timestamptz) {
+  if (args[1].size() == 0) return give_null(out);
   std::string text;
   const int64_t at = args[0].lo;
   Status status = format_timestamp(session_clock(at), text_of(args[1]), session_zone_abbreviation(at),

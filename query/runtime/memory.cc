@@ -282,6 +282,7 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   } else {
     return c->fail("42846", "cannot cast type " + type_name(from) + " to " + type_name(to));
   }
+  if (error == ValueError::kNone) apply_time_modifier(to, out);
   if (error == ValueError::kOutOfMemory) return fail_memory(c);
   return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
 }

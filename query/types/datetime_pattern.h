@@ -4,11 +4,14 @@
 #include <string_view>
 #include <vector>
 
-// The templates of to_char(), to_date() and to_timestamp(), cut into fields.
+// The templates of to_char(), to_date() and to_timestamp(), cut into fields as parse_format() of formatting.c does.
 namespace scyper::query {
 
 enum class Field : uint8_t {
-  kLiteral,
+  kLiteral,    // one character that is copied
+  kSeparator,  // one that is neither letter nor digit
+  kSpace,
+  kFixed,  // FX: the text has the template's widths from here on
   kHalfDay,
   kHalfDayDots,
   kEra,
@@ -40,7 +43,8 @@ enum class Field : uint8_t {
   kSecond,
   kSecondOfDay,
   kZone,
-  kZoneOffset,
+  kZoneOffset,  // OF
+  kZoneHour,
   kZoneMinute,
   kMicro,
   kWeek,
@@ -57,13 +61,17 @@ inline constexpr const char* kMonths[] = {"January", "February", "March",     "A
 inline constexpr const char* kDays[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
 struct Node {
   Field field = Field::kLiteral;
-  std::string_view text;  // as the template has it
-  bool fill = false;      // FM
-  char ordinal = 0;       // 'T' or 't'
+  std::string_view text;   // as the template has it
+  bool fill = false;       // FM
+  char ordinal = 0;        // 'T' or 't'
+  bool localized = false;  // TM: names are not padded
 };
 
-// `word` is in capitals.
-bool starts_with_word(std::string_view text, std::string_view word);
+inline bool is_action(const Node& node) { return node.field > Field::kSpace; }
+// Its text consists of digits, as PostgreSQL's table of keywords says.
+bool is_digit_field(Field field);
+bool is_separator(char c);
+
 std::vector<Node> read_pattern(std::string_view pattern);
 
 }  // namespace scyper::query

@@ -8,6 +8,7 @@
 
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
+#include "storage/time_modifier.h"
 #include "types/array_text.h"
 #include "types/big_number.h"
 #include "types/binary.h"
@@ -81,13 +82,15 @@ Status parse_timestamp(const SqlType& type, std::string_view text, Datum* out) {
                      : type.id == TypeId::kTimestamptz ? timestamptz_parse(text, &value, &word)
                                                        : time_parse(text, &value, &word);
   *out = int_datum(value);
+  if (error == ValueError::kNone) apply_time_modifier(type, out);
   return input_status(error, type, names_word(error) ? word : text);
 }
 
 Status parse_interval(const SqlType& type, std::string_view text, Datum* out) {
   Interval value;
-  ValueError error = interval_parse(text, kIntervalFull, &value);
+  ValueError error = interval_parse(text, interval_fields(type), &value);
   *out = datum_of(value);
+  if (error == ValueError::kNone) apply_time_modifier(type, out);
   return input_status(error, type, text);
 }
 

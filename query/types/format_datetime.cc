@@ -10,87 +10,9 @@ namespace scyper::query {
 
 namespace {
 
-struct Keyword {
-  std::string_view text;  // in capitals
-  Field field;
-};
-// longer ones first
-constexpr Keyword kKeywords[] = {{"A.D.", Field::kEraDots},     {"A.M.", Field::kHalfDayDots},
-                                 {"B.C.", Field::kEraDots},     {"P.M.", Field::kHalfDayDots},
-                                 {"AD", Field::kEra},           {"AM", Field::kHalfDay},
-                                 {"BC", Field::kEra},           {"PM", Field::kHalfDay},
-                                 {"CC", Field::kCentury},       {"DAY", Field::kDayName},
-                                 {"DDD", Field::kDayOfYear},    {"DD", Field::kDay},
-                                 {"DY", Field::kDayShort},      {"D", Field::kDayOfWeek},
-                                 {"FF1", Field::kFraction},     {"FF2", Field::kFraction},
-                                 {"FF3", Field::kFraction},     {"FF4", Field::kFraction},
-                                 {"FF5", Field::kFraction},     {"FF6", Field::kFraction},
-                                 {"HH24", Field::kHour24},      {"HH12", Field::kHour12},
-                                 {"HH", Field::kHour12},        {"IDDD", Field::kIsoDayOfYear},
-                                 {"ID", Field::kIsoDayOfWeek},  {"IW", Field::kIsoWeek},
-                                 {"IYYY", Field::kIsoYear},     {"IYY", Field::kIsoYear3},
-                                 {"IY", Field::kIsoYear2},      {"I", Field::kIsoYear1},
-                                 {"J", Field::kJulian},         {"MI", Field::kMinute},
-                                 {"MM", Field::kMonth},         {"MONTH", Field::kMonthName},
-                                 {"MON", Field::kMonthShort},   {"MS", Field::kMilli},
-                                 {"OF", Field::kZoneOffset},    {"Q", Field::kQuarter},
-                                 {"RM", Field::kRoman},         {"SSSSS", Field::kSecondOfDay},
-                                 {"SSSS", Field::kSecondOfDay}, {"SS", Field::kSecond},
-                                 {"TZH", Field::kZoneOffset},   {"TZM", Field::kZoneMinute},
-                                 {"TZ", Field::kZone},          {"US", Field::kMicro},
-                                 {"WW", Field::kWeek},          {"W", Field::kWeekOfMonth},
-                                 {"Y,YYY", Field::kYearComma},  {"YYYY", Field::kYear},
-                                 {"YYY", Field::kYear3},        {"YY", Field::kYear2},
-                                 {"Y", Field::kYear1}};
-
 constexpr const char* kRoman[] = {"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"};
 
 }  // namespace
-
-bool starts_with_word(std::string_view text, std::string_view word) {
-  if (text.size() < word.size()) return false;
-  for (size_t i = 0; i < word.size(); i++)
-    if (to_upper(text[i]) != word[i]) return false;
-  return true;
-}
-
-std::vector<Node> read_pattern(std::string_view pattern) {
-  std::vector<Node> nodes;
-  bool fill = false;
-  for (size_t at = 0; at < pattern.size();) {
-    std::string_view rest = pattern.substr(at);
-    if (rest.substr(0, 2) == "FM" || rest.substr(0, 2) == "fm") {
-      fill = true;
-      at += 2;
-      continue;
-    }
-    if (rest.substr(0, 2) == "FX" || rest.substr(0, 2) == "fx") {
-      at += 2;
-      continue;
-    }
-    if (rest[0] == '"') {
-      size_t end = std::min(pattern.find('"', at + 1), pattern.size());
-      nodes.push_back({Field::kLiteral, pattern.substr(at + 1, end - at - 1)});
-      at = end + 1;
-      continue;
-    }
-    const auto* known = std::find_if(std::begin(kKeywords), std::end(kKeywords),
-                                     [&](const Keyword& k) { return starts_with_word(rest, k.text); });
-    if (known == std::end(kKeywords)) {
-      if (rest[0] == '\\' && rest.size() > 1 && rest[1] == '"') at++;
-      nodes.push_back({Field::kLiteral, pattern.substr(at, 1)});
-      at++;
-      continue;
-    }
-    Node node{known->field, rest.substr(0, known->text.size()), fill, 0};
-    fill = false;
-    at += node.text.size();
-    std::string_view suffix = pattern.substr(at, 2);
-    if (suffix == "TH" || suffix == "th") node.ordinal = suffix[0], at += 2;
-    nodes.push_back(node);
-  }
-  return nodes;
-}
 
 namespace {
 
@@ -115,7 +37,7 @@ class Writer {
   void write(const Node& node) {
     size_t start = out_->size();
     write_field(node);
-    if (node.ordinal == 0) return;
+    if (node.ordinal == 0 || !takes_ordinal(node.field) || out_->size() == start) return;
     std::string_view number(out_->data() + start, out_->size() - start);
     char last = number.empty() ? '0' : number.back();
     bool teen = number.size() > 1 && number[number.size() - 2] == '1';
@@ -124,6 +46,8 @@ class Writer {
   }
 
  private:
+  // Names, zones and Roman numbers do not.
+  static bool takes_ordinal(Field field) { return is_digit_field(field) && field != Field::kZoneMinute; }
   void number(const Node& node, int64_t value, int width) {
     char text[192];  // gcc reckons with any width
     int minimum = node.fill ? 0 : value < 0 ? width + 1 : width;
@@ -136,7 +60,7 @@ class Writer {
     bool all_upper = first_upper && node.text[1] >= 'A' && node.text[1] <= 'Z';
     for (size_t i = 0; i < name.size(); i++)
       out_->push_back(all_upper || (first_upper && i == 0) ? to_upper(name[i]) : to_lower(name[i]));
-    if (!node.fill && name.size() < width) out_->append(width - name.size(), ' ');
+    if (!node.fill && !node.localized && name.size() < width) out_->append(width - name.size(), ' ');
   }
   void word(const Node& node, const char* upper) {
     for (const char* c = upper; *c != 0; c++) out_->push_back(node.text[0] >= 'a' ? to_lower(*c) : *c);
@@ -145,7 +69,11 @@ class Writer {
   void write_field(const Node& node) {
     switch (node.field) {
       case Field::kLiteral:
+      case Field::kSeparator:
+      case Field::kSpace:
         out_->append(node.text);
+        break;
+      case Field::kFixed:
         break;
       case Field::kHalfDay:
         word(node, p_.hour % 24 >= 12 ? "PM" : "AM");
@@ -185,12 +113,16 @@ class Writer {
         for (char c : p_.zone) out_->push_back(node.text[0] == 't' ? to_lower(c) : c);
         break;
       case Field::kZoneOffset:
+      case Field::kZoneHour: {
+        const bool has_minutes = node.field == Field::kZoneOffset && std::abs(p_.east) % 3600 != 0;
+        const bool is_open = node.field == Field::kZoneOffset && node.fill;
         out_->push_back(p_.east < 0 ? '-' : '+');
-        number({node.field, node.text, false, 0}, std::abs(p_.east) / 3600, 2);
-        if (std::abs(p_.east) % 3600 == 0 || to_lower(node.text[0]) != 'o') break;  // TZH
+        number({node.field, node.text, is_open, 0}, std::abs(p_.east) / 3600, 2);
+        if (!has_minutes) break;
         out_->push_back(':');
         number({node.field, node.text, false, 0}, std::abs(p_.east) / 60 % 60, 2);
         break;
+      }
       case Field::kZoneMinute:
         number({node.field, node.text, false, 0}, std::abs(p_.east) / 60 % 60, 2);
         break;
@@ -222,11 +154,11 @@ class Writer {
       case Field::kDayShort:
         name(node, std::string_view(kDays[p_.weekday], 3), 3);
         break;
-      case Field::kDay:
-        number(node, p_.day, 2);
+      case Field::kDay:  // a sign takes room of the width
+        number(node, p_.day, p_.day < 0 ? 1 : 2);
         break;
       case Field::kDayOfYear:
-        number(node, p_.day_of_year, 3);
+        number(node, p_.day_of_year, p_.day_of_year < 0 ? 2 : 3);
         break;
       case Field::kIsoDayOfYear:
         number(node, p_.iso_day_of_year, 3);
@@ -238,7 +170,7 @@ class Writer {
         number({node.field, node.text, true, 0}, p_.weekday == 0 ? 7 : p_.weekday, 1);
         break;
       case Field::kWeek:
-        number(node, (p_.day_of_year - 1) / 7 + 1, 2);
+        number(node, (p_.day_of_year - 1) / 7 + 1, p_.day_of_year < -6 ? 1 : 2);
         break;
       case Field::kIsoWeek:
         number(node, p_.iso_week, 2);
@@ -247,14 +179,16 @@ class Writer {
         number({node.field, node.text, true, 0}, (p_.day - 1) / 7 + 1, 1);
         break;
       case Field::kQuarter:
-        if (p_.month > 0) number({node.field, node.text, true, 0}, (p_.month - 1) / 3 + 1, 1);
+        if (p_.month != 0) number({node.field, node.text, true, 0}, (p_.month - 1) / 3 + 1, 1);
         break;
       case Field::kJulian:
         number({node.field, node.text, true, 0}, p_.julian, 1);
         break;
       case Field::kRoman: {
-        if (p_.month <= 0) break;
-        std::string_view roman = kRoman[p_.month - 1];
+        if (p_.month == 0 && p_.year == 0) break;
+        // of an interval: whole years are December, months below 0 count from the end
+        const int32_t month = p_.month > 0 ? p_.month : p_.month < 0 ? p_.month + 13 : p_.year > 0 ? 12 : 1;
+        std::string_view roman = kRoman[month - 1];
         for (char c : roman) out_->push_back(node.text[0] >= 'a' ? to_lower(c) : c);
         if (!node.fill) out_->append(4 - roman.size(), ' ');
         break;
@@ -266,16 +200,19 @@ class Writer {
 
   void write_year(const Node& node) {
     int64_t year = p_.is_interval ? p_.year : shown_year(p_.year);
-    int64_t iso = p_.is_interval ? p_.year : shown_year(p_.iso_year);
+    int64_t iso = p_.is_interval ? p_.iso_year : shown_year(p_.iso_year);
+    const int sign_room = iso < 0 && year >= 0 ? 1 : 0;  // the calendar's year decides the width
     switch (node.field) {
-      case Field::kCentury:
-        if (p_.is_interval)
-          number(node, p_.year / 100, 2);
-        else
-          number(node, p_.year > 0 ? (p_.year - 1) / 100 + 1 : p_.year / 100 - 1, 2);
+      case Field::kCentury: {
+        const int64_t century = p_.is_interval ? p_.year / 100
+                                : p_.year > 0  ? (p_.year - 1) / 100 + 1
+                                               : p_.year / 100 - 1;
+        const bool is_long = century > 99 || century < -99;
+        number({node.field, node.text, node.fill || is_long, 0}, century, 2);
         break;
+      }
       case Field::kYearComma: {
-        char text[32];
+        char text[48];
         std::snprintf(text, sizeof(text), "%lld,%03lld", static_cast<long long>(year / 1000),
                       static_cast<long long>(year % 1000));
         out_->append(text);
@@ -294,13 +231,13 @@ class Writer {
         number(node, year % 10, 1);
         break;
       case Field::kIsoYear:
-        number(node, iso, 4);
+        number(node, iso, 4 - sign_room);
         break;
       case Field::kIsoYear3:
-        number(node, iso % 1000, 3);
+        number(node, iso % 1000, 3 - sign_room);
         break;
       case Field::kIsoYear2:
-        number(node, iso % 100, 2);
+        number(node, iso % 100, 2 - sign_room);
         break;
       default:
         number(node, iso % 10, 1);
@@ -345,6 +282,43 @@ Status format_timestamp(int64_t timestamp, std::string_view pattern, std::string
   return absl::OkStatus();
 }
 
+namespace {
+// PostgreSQL's formula, also for months and days that no calendar has.
+int64_t julian_of_parts(int64_t year, int64_t month, int64_t day) {
+  const int64_t y = month > 2 ? year + 4800 : year + 4799, m = month > 2 ? month + 1 : month + 13;
+  const int64_t century = y / 100;
+  return y * 365 - 32167 + y / 4 - century + century / 4 + 7834 * m / 256 + day;
+}
+
+int64_t first_iso_day(int64_t year) {
+  const int64_t fourth = julian_of_parts(year, 1, 4);
+  return fourth - ((fourth % 7) + 7) % 7;
+}
+
+// Weeks of an interval, as if it were a date.
+void take_iso_parts(Parts* parts) {
+  const int64_t day = julian_of_parts(parts->year, parts->month, parts->day);
+  int64_t year = parts->year;
+  if (day < first_iso_day(year)) --year;
+  int64_t week = (day - first_iso_day(year)) / 7 + 1;
+  if (week >= 52 && day >= first_iso_day(parts->year + 1)) {
+    year = parts->year + 1;
+    week = (day - first_iso_day(year)) / 7 + 1;
+  }
+  parts->julian = day;
+  parts->iso_year = year;
+  parts->iso_week = week;
+  parts->iso_day_of_year = day - first_iso_day(year) + 1;
+}
+
+bool is_of_dates(Field field) {
+  return field == Field::kDayName || field == Field::kDayShort || field == Field::kEra || field == Field::kEraDots ||
+         field == Field::kMonthName || field == Field::kMonthShort || field == Field::kDayOfWeek ||
+         field == Field::kIsoDayOfWeek || field == Field::kZone || field == Field::kZoneOffset ||
+         field == Field::kZoneHour || field == Field::kZoneMinute;
+}
+}  // namespace
+
 Status format_interval(const Interval& interval, std::string_view pattern, std::string* out) {
   Parts parts;
   parts.is_interval = true;
@@ -356,10 +330,10 @@ Status format_interval(const Interval& interval, std::string_view pattern, std::
   parts.second = static_cast<int32_t>(interval.micros / kMicrosPerSecond % 60);
   parts.micro = static_cast<int32_t>(interval.micros % kMicrosPerSecond);
   parts.day_of_year = interval.months / 12 * 360 + interval.months % 12 * 30 + interval.days;
+  take_iso_parts(&parts);
   Writer writer(parts, out);
   for (const Node& node : read_pattern(pattern)) {
-    if (node.field == Field::kDayName || node.field == Field::kDayShort || node.field == Field::kEra ||
-        node.field == Field::kEraDots)
+    if (is_of_dates(node.field))
       return with_hint(sql_error("22007", "invalid format specification for an interval value"),
                        "Intervals are not tied to specific calendar dates.");
     writer.write(node);

@@ -14,7 +14,15 @@ namespace scyper::query {
 Status format_timestamp(int64_t timestamp, std::string_view pattern, std::string_view zone, int64_t east,
                         std::string* out);
 Status format_interval(const Interval& interval, std::string_view pattern, std::string* out);
+
+struct ParsedMoment {
+  int64_t julian = 0;  // the day
+  int64_t time = 0;    // microseconds since midnight
+  bool has_zone = false;
+  int32_t east = 0;    // seconds
+  int32_t digits = 0;  // of FF1 to FF6; 0: not given
+};
 // Missing parts: year 1 BC, January, the first, midnight.
-Status parse_timestamp(std::string_view text, std::string_view pattern, int64_t* out);
+Status parse_moment(std::string_view text, std::string_view pattern, ParsedMoment* out);
 
 }  // namespace scyper::query

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "types/big_number.h"
+#include "types/decimal_math.h"
 #include "types/digits.h"
+#include "types/number_exponent.h"
+#include "types/text.h"
 
 namespace scyper::query {
 
@@ -27,6 +30,7 @@ enum class Part : uint8_t {
   kOrdinal,
   kShift,
   kExponent,
+  kNothing,  // SP, C
   kLiteral
 };
 struct Node {
@@ -53,22 +57,26 @@ struct Keyword {
   std::string_view text;
   Part part;
 };
-constexpr Keyword kKeywords[] = {
-    {"EEEE", Part::kExponent}, {"MI", Part::kMinus},     {"PL", Part::kPlus},    {"PR", Part::kBracket},
-    {"RN", Part::kRoman},      {"SG", Part::kBothSigns}, {"TH", Part::kOrdinal}, {"S", Part::kSign},
-    {"L", Part::kCurrency},    {"V", Part::kShift},      {"D", Part::kPoint},    {"G", Part::kComma},
-    {".", Part::kPoint},       {",", Part::kComma},      {"9", Part::kNine},     {"0", Part::kZero}};
+constexpr Keyword kKeywords[] = {{"EEEE", Part::kExponent}, {"MI", Part::kMinus},   {"PL", Part::kPlus},
+                                 {"PR", Part::kBracket},    {"RN", Part::kRoman},   {"SG", Part::kBothSigns},
+                                 {"TH", Part::kOrdinal},    {"SP", Part::kNothing}, {"S", Part::kSign},
+                                 {"C", Part::kNothing},     {"L", Part::kCurrency}, {"V", Part::kShift},
+                                 {"D", Part::kPoint},       {"G", Part::kComma},    {".", Part::kPoint},
+                                 {",", Part::kComma},       {"9", Part::kNine},     {"0", Part::kZero}};
 
-bool starts_with_word(std::string_view text, std::string_view word) {
+// In capitals or in small letters throughout.
+bool has_keyword(std::string_view text, std::string_view word) {
+  if (text.starts_with(word)) return true;
   if (text.size() < word.size()) return false;
-  for (size_t i = 0; i < word.size(); i++)
-    if (to_upper(text[i]) != word[i]) return false;
+  for (size_t i = 0; i < word.size(); ++i)
+    if (text[i] != to_lower(word[i])) return false;
   return true;
 }
 
 Status take_digit(Part part, Pattern* p) {
-  if (p->bracket) return syntax("\"9\" must be ahead of \"PR\"");
-  if (p->multiply) return p->shift++, absl::OkStatus();
+  if (p->bracket)
+    return syntax(part == Part::kZero ? "\"0\" must be ahead of \"PR\"" : "\"9\" must be ahead of \"PR\"");
+  if (p->multiply && part == Part::kNine) return p->shift++, absl::OkStatus();
   if (p->decimal) {
     p->behind++;
   } else {
@@ -83,7 +91,8 @@ Status take_digit(Part part, Pattern* p) {
 }
 
 Status take_part(Part part, bool upper, Pattern* p) {
-  if (p->exponent && part != Part::kLiteral) return syntax("\"EEEE\" must be the last pattern used");
+  if (p->exponent && part == Part::kExponent) return syntax("cannot use \"EEEE\" twice");
+  if (p->exponent) return syntax("\"EEEE\" must be the last pattern used");
   switch (part) {
     case Part::kNine:
     case Part::kZero:
@@ -102,7 +111,10 @@ Status take_part(Part part, bool upper, Pattern* p) {
     case Part::kMinus:
     case Part::kPlus:
     case Part::kBothSigns:
-      if (p->sign != SignPlace::kNone) return syntax("cannot use \"S\" and \"MI\" together");
+      if (p->sign != SignPlace::kNone)
+        return syntax(part == Part::kMinus  ? "cannot use \"S\" and \"MI\" together"
+                      : part == Part::kPlus ? "cannot use \"S\" and \"PL\" together"
+                                            : "cannot use \"S\" and \"SG\" together");
       p->minus |= part != Part::kPlus;
       p->plus |= part != Part::kMinus;
       return absl::OkStatus();
@@ -120,7 +132,8 @@ Status take_part(Part part, bool upper, Pattern* p) {
       p->multiply = true;
       return absl::OkStatus();
     case Part::kExponent:
-      if (p->fill || p->sign != SignPlace::kNone || p->bracket || p->minus || p->plus || p->roman || p->multiply)
+      if (p->fill || p->blank || p->sign != SignPlace::kNone || p->bracket || p->minus || p->plus || p->roman ||
+          p->multiply)
         return syntax("\"EEEE\" is incompatible with other formats");
       p->exponent = true;
       return absl::OkStatus();
@@ -129,37 +142,40 @@ Status take_part(Part part, bool upper, Pattern* p) {
   }
 }
 
-Status read_pattern(std::string_view text, Pattern* p) {
-  for (size_t at = 0; at < text.size();) {
-    std::string_view rest = text.substr(at);
-    if (starts_with_word(rest, "FM")) {
-      p->fill = true;
-      at += 2;
-      continue;
-    }
-    if (rest[0] == '"') {
-      size_t end = std::min(text.find('"', at + 1), text.size());
-      p->nodes.push_back({Part::kLiteral, text.substr(at + 1, end - at - 1)});
-      at = end + 1;
-      continue;
-    }
-    if (rest[0] == 'B' || rest[0] == 'b') {
-      p->blank = true;
-      at++;
+// Behind the opening quote; returns what is left behind the closing one.
+std::string_view take_quoted(std::string_view text, Pattern* p) {
+  while (!text.empty()) {
+    if (text[0] == '"') return text.substr(1);
+    if (text[0] == '\\' && text.size() > 1) text.remove_prefix(1);
+    p->nodes.push_back({Part::kLiteral, text.substr(0, character_size(text[0]))});
+    text.remove_prefix(p->nodes.back().text.size());
+  }
+  return text;
+}
+
+Status read_pattern(std::string_view rest, Pattern* p) {
+  while (!rest.empty()) {
+    const bool is_fill = has_keyword(rest, "FM"), is_blank = has_keyword(rest, "B");
+    if (is_fill || is_blank) {
+      if (p->exponent) return syntax("\"EEEE\" must be the last pattern used");
+      (is_fill ? p->fill : p->blank) = true;
+      rest.remove_prefix(is_fill ? 2 : 1);
       continue;
     }
     const auto* known = std::find_if(std::begin(kKeywords), std::end(kKeywords),
-                                     [&](const Keyword& k) { return starts_with_word(rest, k.text); });
-    if (known == std::end(kKeywords)) {
-      if (rest[0] == '\\' && rest.size() > 1 && rest[1] == '"') at++;
-      p->nodes.push_back({Part::kLiteral, text.substr(at, 1)});
-      at++;
-      continue;
+                                     [&](const Keyword& k) { return has_keyword(rest, k.text); });
+    if (known != std::end(kKeywords)) {
+      const bool upper = rest[0] >= 'A' && rest[0] <= 'Z';
+      SCYPER_RETURN_IF_ERROR(take_part(known->part, upper, p));
+      p->nodes.push_back({known->part, rest.substr(0, known->text.size()), upper});
+      rest.remove_prefix(known->text.size());
+    } else if (rest[0] == '"') {
+      rest = take_quoted(rest.substr(1), p);
+    } else {
+      if (rest[0] == '\\' && rest.size() > 1 && rest[1] == '"') rest.remove_prefix(1);
+      p->nodes.push_back({Part::kLiteral, rest.substr(0, character_size(rest[0]))});
+      rest.remove_prefix(p->nodes.back().text.size());
     }
-    bool upper = rest[0] >= 'A' && rest[0] <= 'Z';
-    SCYPER_RETURN_IF_ERROR(take_part(known->part, upper, p));
-    p->nodes.push_back({known->part, rest.substr(0, known->text.size()), upper});
-    at += known->text.size();
   }
   return absl::OkStatus();
 }
@@ -186,16 +202,25 @@ std::string roman_of(int64_t number) {
   return out;
 }
 
+constexpr size_t kRomanWidth = 15;
+
 // Writes one number, position by position, as NUM_processor() of formatting.c does.
 class Writer {
  public:
   Writer(Pattern* pattern, std::string number, bool negative, int blanks)
       : p_(*pattern), number_(std::move(number)), negative_(negative), blanks_(blanks) {}
 
-  void run(std::string* out) {
+  Status run(std::string* out) {
     out_ = out;
     prepare();
-    for (const Node& node : p_.nodes) write(node);
+    for (const Node& node : p_.nodes) {
+      if (node.part == Part::kOrdinal && !p_.roman && number_[0] != '#' && !negative_ && !p_.decimal &&
+          !is_digit(number_.back()))
+        return sql_error("22P02", "\"" + number_ + "\" is not a number");
+      write(node);
+      if (is_cut_) break;
+    }
+    return absl::OkStatus();
   }
 
  private:
@@ -242,6 +267,7 @@ class Writer {
   }
 
   void write_digit(Part part) {
+    inside_ = false;
     write_sign();
     bool zeros_reached = p_.zero && p_.zero_start <= current_ + 1;
     if (current_ < blanks_ && !zeros_reached) {
@@ -251,6 +277,7 @@ class Writer {
       inside_ = true;
     } else {
       write_real(part);
+      if (is_cut_) return;
       if (at_ < number_.size()) at_++;
     }
     int end = count_ + (blanks_ > 0 ? 1 : 0) + (p_.decimal ? 1 : 0);
@@ -279,6 +306,8 @@ class Writer {
     } else if (c != '\0') {
       out_->push_back(c);
       inside_ = true;
+    } else {
+      is_cut_ = true;  // PostgreSQL's text ends here
     }
   }
 
@@ -287,7 +316,12 @@ class Writer {
       case Part::kNine:
       case Part::kZero:
       case Part::kPoint:
-        return write_digit(node.part);
+        if (!p_.roman) write_digit(node.part);
+        return;
+      case Part::kRoman:
+        if (!p_.fill && number_.size() < kRomanWidth) out_->append(kRomanWidth - number_.size(), ' ');
+        for (char c : number_) out_->push_back(node.upper ? c : to_lower(c));
+        return;
       case Part::kComma:
         if (inside_)
           out_->push_back(',');
@@ -304,7 +338,7 @@ class Writer {
           out_->push_back(' ');
         return;
       case Part::kPlus:
-        if (!negative_)
+        if (!negative_ && !p_.roman)
           out_->push_back('+');
         else if (!p_.fill)
           out_->push_back(' ');
@@ -313,7 +347,7 @@ class Writer {
         out_->push_back(negative_ ? '-' : '+');
         return;
       case Part::kOrdinal:
-        if (number_[0] != '#' && !negative_ && !p_.decimal) out_->append(ordinal_of(number_, node.upper));
+        if (!p_.roman && number_[0] != '#' && !negative_ && !p_.decimal) out_->append(ordinal_of(number_, node.upper));
         return;
       case Part::kLiteral:
         out_->append(node.text);
@@ -334,10 +368,11 @@ class Writer {
   int relevant_ = -1;
   bool sign_written_ = false;
   bool inside_ = false;
+  bool is_cut_ = false;
 };
 
 // text: the rounded number.
-void write_number(Pattern* pattern, std::string text, std::string* out) {
+Status write_number(Pattern* pattern, std::string text, std::string* out) {
   bool negative = text[0] == '-';
   if (negative) text.erase(0, 1);
   int length = static_cast<int>(std::min(text.find('.'), text.size()));
@@ -345,90 +380,210 @@ void write_number(Pattern* pattern, std::string text, std::string* out) {
   if (length > pattern->before) {
     text = std::string(static_cast<size_t>(pattern->before + pattern->behind + 1), '#');
     text[static_cast<size_t>(pattern->before)] = '.';
-    if (!pattern->decimal) text.resize(static_cast<size_t>(pattern->before));
-    if (text.empty()) text = "#";
   }
-  Writer(pattern, std::move(text), negative, blanks).run(out);
+  return Writer(pattern, std::move(text), negative, blanks).run(out);
 }
 
-void write_roman(const Pattern& pattern, int64_t number, std::string* out) {
-  std::string roman = roman_of(number);
-  if (!pattern.roman_upper) std::transform(roman.begin(), roman.end(), roman.begin(), to_lower);
-  if (!pattern.fill && roman.size() < 15) out->append(15 - roman.size(), ' ');
-  out->append(roman);
-}
-
-void write_exponent(const Pattern& pattern, double value, std::string* out) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*e", pattern.behind, value);
-  if (text[0] != '-') out->push_back(' ');
-  out->append(text);
+// Of the other parts of the template only what stands between is left.
+Status write_roman(Pattern* pattern, int64_t number, std::string* out) {
+  pattern->before = pattern->behind = pattern->shift = pattern->zero_start = pattern->zero_end = 0;
+  pattern->sign = SignPlace::kNone;
+  pattern->zero = pattern->decimal = pattern->bracket = pattern->minus = pattern->plus = false;
+  return Writer(pattern, roman_of(number), false, 0).run(out);
 }
 
 }  // namespace
 
-Status format_number(const Decimal& value, std::string_view text, std::string* out) {
-  if (is_nan(value) || is_infinite(value))
-    return sql_error("0A000", "to_char of numeric NaN and infinities is not supported");
+Status format_number(const Decimal& value, TypeId type, std::string_view text, std::string* out) {
   Pattern pattern;
   SCYPER_RETURN_IF_ERROR(read_pattern(text, &pattern));
+  const bool is_special = is_nan(value) || is_infinite(value);
   auto fail = [](ValueError error) { return error_status(error); };
   Decimal number = value;
-  for (int i = 0; i < pattern.shift; i++)
+  for (int i = 0; i < pattern.shift && !is_special; i++)
     if (ValueError error = decimal_multiply(number, {10, 0}, &number); error != ValueError::kNone) return fail(error);
-  if (pattern.before + pattern.shift > pattern.before) pattern.before += pattern.shift;
-  if (pattern.exponent) return write_exponent(pattern, decimal_to_float8(number), out), absl::OkStatus();
-  if (ValueError error = decimal_round(number, pattern.behind, &number); error != ValueError::kNone) return fail(error);
+  int64_t integer = 0;
+  const bool is_integer = type == TypeId::kInt4 || type == TypeId::kInt8;
+  const bool fits = is_special || decimal_to_int8(number, &integer) == ValueError::kNone;
+  if (pattern.shift > 0 && is_integer && (!fits || (type == TypeId::kInt4 && integer != static_cast<int32_t>(integer))))
+    return sql_error("22003", type == TypeId::kInt4 ? "integer out of range" : "bigint out of range");
+  pattern.before += pattern.shift;
+  if (pattern.exponent && is_special) return write_no_exponent(pattern.before, pattern.behind, out), absl::OkStatus();
+  if (pattern.exponent && type == TypeId::kInt4)
+    return write_exponent(pattern.behind, decimal_to_float8(number), out), absl::OkStatus();
+  if (pattern.exponent) return write_exact_exponent(pattern.behind, decimal_text(number), out), absl::OkStatus();
   if (pattern.roman) {
-    int64_t integer = 0;
-    if (decimal_to_int8(number, &integer) != ValueError::kNone) integer = 0;
-    return write_roman(pattern, integer, out), absl::OkStatus();
+    if (is_special || decimal_round(number, 0, &number) != ValueError::kNone ||
+        decimal_to_int8(number, &integer) != ValueError::kNone || integer != static_cast<int32_t>(integer))
+      return is_nan(value)        ? sql_error("0A000", "cannot convert NaN to integer")
+             : is_infinite(value) ? sql_error("0A000", "cannot convert infinity to integer")
+                                  : sql_error("22003", "integer out of range");
+    return write_roman(&pattern, integer, out);
   }
-  write_number(&pattern, decimal_text(number), out);
-  return absl::OkStatus();
+  if (!is_special)
+    if (ValueError error = decimal_round(number, pattern.behind, &number); error != ValueError::kNone)
+      return fail(error);
+  return write_number(&pattern, decimal_text(number), out);
 }
 
-Status format_number(double value, std::string_view text, std::string* out) {
+Status format_number(double value, int digits, std::string_view text, std::string* out) {
   Pattern pattern;
   SCYPER_RETURN_IF_ERROR(read_pattern(text, &pattern));
+  constexpr int kRealDigits = 6;
+  if (pattern.roman) return write_roman(&pattern, static_cast<int32_t>(std::rint(value)), out);
   if (pattern.shift > 0) value *= std::pow(10.0, pattern.shift), pattern.before += pattern.shift;
-  if (pattern.exponent) return write_exponent(pattern, value, out), absl::OkStatus();
-  if (pattern.roman) return write_roman(pattern, static_cast<int64_t>(std::rint(value)), out), absl::OkStatus();
+  if (digits == kRealDigits) value = static_cast<double>(static_cast<float>(value));
+  if (pattern.exponent && !std::isfinite(value))
+    return write_no_exponent(pattern.before, pattern.behind, out), absl::OkStatus();
+  if (pattern.exponent) return write_exponent(pattern.behind, value, out), absl::OkStatus();
+  const char* special = std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
   char shown[400];
-  constexpr int kDigits = 15;
   int length = std::snprintf(shown, sizeof(shown), "%.0f", std::fabs(value));
-  int behind = length >= kDigits ? 0 : std::min(pattern.behind, kDigits - length);
+  if (std::isinf(value)) length = 8;  // PostgreSQL's text
+  int behind = length >= digits ? 0 : std::min(pattern.behind, digits - length);
   if (pattern.behind > behind) pattern.behind = behind;
   std::snprintf(shown, sizeof(shown), "%.*f", behind, value);
-  write_number(&pattern, shown, out);
-  return absl::OkStatus();
+  return write_number(&pattern, std::isfinite(value) ? shown : special, out);
 }
 
-// Digits, the first point and signs count where the template has room for them.
+namespace {
+
+// Reads a text by a template, as NUM_processor() of formatting.c does.
+class NumberReader {
+ public:
+  NumberReader(const Pattern& pattern, std::string_view text) : p_(pattern), text_(text) {}
+
+  // What numeric's input function gets.
+  std::string run() {
+    for (const Node& node : p_.nodes) {
+      if (at_ >= text_.size()) break;
+      if (take(node)) ++at_;
+    }
+    if (!number_.empty() && number_.back() == '.') number_.pop_back();
+    return std::string(1, sign_) + number_;
+  }
+  int digits_behind() const { return read_behind_; }
+
+ private:
+  bool is_end() const { return at_ >= text_.size(); }
+  bool is_at(char c) const { return at_ < text_.size() && text_[at_] == c; }
+
+  void skip_other_characters(int count) {
+    for (; count > 0 && !is_end(); --count) {
+      if (std::string_view("0123456789.,+-").find(text_[at_]) != std::string_view::npos) return;
+      at_ += character_size(text_[at_]);
+    }
+  }
+
+  // Whether a character has been read.
+  bool take(const Node& node) {
+    switch (node.part) {
+      case Part::kNine:
+      case Part::kZero:
+      case Part::kPoint:
+        take_digit(node.part);
+        return true;
+      case Part::kComma:
+        return is_at(',') && !p_.fill;
+      case Part::kCurrency:
+        skip_other_characters(1);
+        return false;
+      case Part::kOrdinal:
+        if (sign_ != '-' && !p_.decimal) skip_other_characters(2);
+        return false;
+      case Part::kMinus:
+      case Part::kPlus:
+      case Part::kBothSigns:
+        if ((is_at('-') && node.part != Part::kPlus) || (is_at('+') && node.part != Part::kMinus)) {
+          sign_ = text_[at_];
+          return true;
+        }
+        skip_other_characters(1);
+        return false;
+      case Part::kLiteral:
+        at_ += character_size(text_[at_]);
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  void take_sign_before() {
+    const bool is_locale = p_.sign == SignPlace::kBefore;
+    if (is_at('-') || (!is_locale && p_.bracket && is_at('<'))) {
+      sign_ = '-';
+    } else if (is_at('+')) {
+      sign_ = '+';
+    } else {
+      return;
+    }
+    ++at_;
+  }
+
+  void take_digit(Part part) {
+    if (is_at(' ')) ++at_;
+    if (is_end()) return;
+    const bool is_first = sign_ == ' ' && part != Part::kPoint && read_before_ + read_behind_ == 0;
+    if (is_first) take_sign_before();
+    if (is_end()) return;
+    bool has_read = false;
+    if (is_digit(text_[at_])) {
+      if (has_point_ && read_behind_ == p_.behind) return;
+      number_ += text_[at_];
+      ++(has_point_ ? read_behind_ : read_before_);
+      has_read = true;
+    } else if (p_.decimal && !has_point_ && is_at('.')) {
+      number_ += '.';
+      has_point_ = has_read = true;
+    }
+    if (sign_ == ' ' && read_before_ + read_behind_ > 0) take_sign_behind(has_read);
+  }
+
+  void take_sign_behind(bool has_read) {
+    const bool is_locale = p_.sign != SignPlace::kNone;
+    if (is_locale && has_read && at_ + 1 < text_.size() && !is_digit(text_[at_ + 1])) {
+      const char next = text_[at_ + 1];
+      if (next != '-' && next != '+') return;
+      sign_ = next;
+      ++at_;
+    } else if (!has_read && !is_locale && (p_.plus || p_.minus) && (is_at('-') || is_at('+'))) {
+      sign_ = text_[at_];
+    }
+  }
+
+  const Pattern& p_;
+  const std::string_view text_;
+  size_t at_ = 0;
+  char sign_ = ' ';
+  std::string number_;
+  int read_before_ = 0, read_behind_ = 0;
+  bool has_point_ = false;
+};
+
+}  // namespace
+
 Status parse_number(std::string_view text, std::string_view pattern_text, Decimal* out) {
   Pattern pattern;
   SCYPER_RETURN_IF_ERROR(read_pattern(pattern_text, &pattern));
   if (pattern.roman) return sql_error("0A000", "\"RN\" not supported for input");
   if (pattern.exponent) return sql_error("0A000", "\"EEEE\" not supported for input");
-  std::string digits;
-  bool negative = false, point = false;
-  int before = 0, behind = 0;
-  for (char c : text) {
-    if (c == '-' || (c == '<' && pattern.bracket)) negative = true;
-    if (c == '.' && pattern.decimal && !point) {
-      point = true;
-      digits += c;
-    }
-    if (!is_digit(c)) continue;
-    int& seen = point ? behind : before;
-    if (seen >= (point ? pattern.behind : pattern.before + pattern.shift)) continue;
-    seen++;
-    digits += c;
-  }
-  if (before + behind == 0) return sql_error("22P02", "invalid input syntax for type numeric: \" \"");
-  if (!digits.empty() && digits.back() == '.') digits.pop_back();
-  ValueError error = decimal_parse((negative ? "-" : "") + digits, out);
-  for (int i = 0; i < pattern.shift && error == ValueError::kNone; i++) error = decimal_divide(*out, {10, 0}, out);
+  NumberReader reader(pattern, text);
+  const std::string number = reader.run();
+  ValueError error = decimal_parse(number, out);
+  if (error != ValueError::kNone) return error_status(error, make_numeric(0, 0), number);
+  const int behind = reader.digits_behind();
+  const size_t point = std::min(number.find('.'), number.size());
+  const size_t first = std::min(number.find_first_not_of(" +-0"), point);
+  const auto precision = static_cast<size_t>(pattern.before + pattern.shift);
+  if (point - first > precision)
+    return with_detail(sql_error("22003", "numeric field overflow"),
+                       "A field with precision " + std::to_string(precision + static_cast<size_t>(behind)) +
+                           ", scale " + std::to_string(behind) + " must round to an absolute value less than " +
+                           (precision == 0 ? "1" : "10^" + std::to_string(precision)) + ".");
+  if (behind > 0 && out->scale < behind) error = decimal_round(*out, behind, out);
+  Decimal factor{1, 0};
+  if (error == ValueError::kNone && pattern.multiply) error = decimal_power({10, 0}, {-pattern.shift, 0}, &factor);
+  if (error == ValueError::kNone && pattern.multiply) error = decimal_multiply(*out, factor, out);
   return error_status(error);
 }
 

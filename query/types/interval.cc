@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "storage/time_modifier.h"
 #include "types/digits.h"
 #include "types/interval_style.h"
 
@@ -120,6 +121,31 @@ void interval_cut(int32_t fields, Interval* interval) noexcept {
     interval->days = 0;
     if ((fields & kIntervalMonth) == 0) interval->months -= interval->months % 12;
   }
+}
+
+namespace {
+// Half away from zero.
+int64_t round_micros(int64_t micros, int32_t digits) noexcept {
+  if (digits >= kMicrosecondDigits) return micros;
+  int64_t unit = 1;
+  for (int32_t i = digits; i < kMicrosecondDigits; ++i) unit *= 10;
+  int64_t raised = 0;
+  if (__builtin_add_overflow(micros, micros < 0 ? -(unit / 2) : unit / 2, &raised)) return micros;
+  return raised / unit * unit;
+}
+}  // namespace
+
+void apply_time_modifier(const SqlType& type, Datum* value) noexcept {
+  if (type.length < 0 || !has_clock(type.id) || value->null != 0) return;
+  const int32_t digits = second_digits(type);
+  if (type.id != TypeId::kInterval) {
+    *value = int_datum(round_micros(value->lo, digits));
+    return;
+  }
+  Interval interval = interval_of(*value);
+  interval_cut(interval_fields(type), &interval);
+  interval.micros = round_micros(interval.micros, digits);
+  *value = datum_of(interval);
 }
 
 ValueError interval_add(const Interval& a, const Interval& b, Interval* out) noexcept {

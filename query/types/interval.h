@@ -27,6 +27,8 @@ constexpr int32_t kIntervalFull = 0x7fff;
 [[nodiscard]] ValueError interval_parse(std::string_view text, int32_t fields, Interval* out) noexcept;
 // Cuts off what is below the last of the fields.
 void interval_cut(int32_t fields, Interval* interval) noexcept;
+// As a cast to a type does: see storage/time_modifier.h.
+void apply_time_modifier(const SqlType& type, Datum* value) noexcept;
 constexpr size_t kIntervalTextMax = 96;
 char* interval_format(const Interval& interval, char* out) noexcept;
 

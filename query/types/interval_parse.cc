@@ -200,6 +200,7 @@ ValueError IntervalParser::add(DatetimeUnit unit, int64_t count, double fraction
       break;
     case DatetimeUnit::kHour:
       fits = sum_.add_micros(count, fraction, 3600 * kMicrosPerSecond), bits = kIntervalHour;
+      has_unit_ = true, unit_ = DatetimeUnit::kDay;  // a number before the hours counts days
       break;
     case DatetimeUnit::kDay:
       fits = sum_.add_days(count, 1) && sum_.add_fraction(fraction, kMicrosPerDay), bits = kIntervalDay;

@@ -2,7 +2,9 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 
 #include "types/digits.h"
@@ -76,13 +78,30 @@ class Translation {
     return absl::OkStatus();
   }
 
+  // m | m, | m,n
+  static bool are_bounds(std::string_view text) {
+    constexpr int kRepeatsMax = 255;  // PostgreSQL's
+    int bounds[2] = {0, kRepeatsMax};
+    size_t count = 0;
+    while (count < 2) {
+      const size_t size = std::min(text.find(','), text.size());
+      const std::string_view number = text.substr(0, size);
+      const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), bounds[count]);
+      const bool is_open = number.empty() && count == 1;
+      if (!is_open && (failure != std::errc() || end != number.data() + number.size())) return false;
+      count++;
+      if (size == text.size()) return bounds[0] <= (count == 1 ? kRepeatsMax : bounds[1]) && bounds[1] <= kRepeatsMax;
+      text.remove_prefix(size + 1);
+    }
+    return false;
+  }
+
   Status take_quantifier() {
     size_t end = at_ + 1;
     if (in_[at_] == '{') {
       end = in_.find('}', at_);
       if (end == std::string_view::npos) return invalid("braces {} not balanced");
-      for (size_t i = at_ + 1; i < end; i++)
-        if (!is_digit(in_[i]) && in_[i] != ',') return invalid("invalid repetition count(s)");
+      if (!are_bounds(in_.substr(at_ + 1, end - at_ - 1))) return invalid("invalid repetition count(s)");
       end++;
     }
     out_.append(in_.substr(at_, end - at_));

@@ -29,6 +29,9 @@ Status Session::check_block(const SessionCommand& command) const {
     const std::string name = query::command_refused_in_block(command.text);
     if (!name.empty()) return sql_error("25001", name + " cannot run inside a transaction block");
   }
+  if (kind == CommandKind::kOther && block_ == Block::kNone && command.name == "LOCK TABLE") {
+    return no_block(command.name);
+  }
   if (kind == CommandKind::kCopyIn && settings_->is_read_only()) {
     return sql_error("25006", "cannot execute COPY FROM in a read-only transaction");
   }

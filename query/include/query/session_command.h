@@ -48,7 +48,7 @@ struct SessionCommand {
   std::string text;   // the statement, without its semicolon
   size_t offset = 0;  // where it begins in the whole text, in bytes
   std::string tag;    // of its kind, as PostgreSQL's command tags: "BEGIN", "SET"; empty for kQuery and kOther
-  std::string name;   // of settings: in lower case; "constraints" of SET CONSTRAINTS, which is kOther
+  std::string name;   // of settings: in lower case; of kOther: "constraints" of SET CONSTRAINTS, "LOCK TABLE"
   std::vector<std::string> values;
   bool is_local = false;  // SET LOCAL
   bool is_chained = false;

@@ -84,42 +84,6 @@ BoundPtr of_domain(BoundPtr value, uint32_t domain) {
 
 }  // namespace
 
-bool Binder::find_variable(const ast::Name& name, uint32_t* variable) const {
-  for (const VariableScope* scope = variables_; scope != nullptr; scope = scope->parent) {
-    if (name.size() == 1) {
-      auto it = scope->variables.find(name[0]);
-      if (it != scope->variables.end()) return *variable = it->second, true;
-      continue;
-    }
-    if (name.size() != 2) return false;
-    auto record = scope->records.find(name[0]);
-    if (record != scope->records.end()) {
-      const auto& fields = *record->second;
-      for (size_t i = 0; i < fields.names.size(); i++)
-        if (fields.names[i] == name[1]) return *variable = fields.variables[i], true;
-      if (fields.loose != nullptr) {
-        LooseRecord& loose = *fields.loose;
-        for (size_t i = 0; i < loose.names.size(); i++)
-          if (loose.names[i] == name[1]) return *variable = loose.variables[i], true;
-        Variable field;
-        field.name = kLooseField;
-        field.type = make_type(TypeId::kText);
-        *variable = static_cast<uint32_t>(program_->variables.size());
-        program_->variables.push_back(std::move(field));
-        loose.names.push_back(name[1]);
-        loose.variables.push_back(*variable);
-        return true;
-      }
-      return false;
-    }
-    if (scope->label == name[0]) {
-      auto it = scope->variables.find(name[1]);
-      if (it != scope->variables.end()) return *variable = it->second, true;
-    }
-  }
-  return false;
-}
-
 StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* scope) {
   if (ref.star) {
     if (!ref.name.empty()) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
+#include "base/invariant.h"
 #include "plan/expressions.h"
 #include "plan/unique.h"
 
@@ -322,7 +322,7 @@ void check_plan(const Plan& plan, const std::set<uint32_t>& outer, const char* p
   const std::string fault = find_fault(plan, outer);
   if (fault.empty()) return;
   const std::string text = absl::StrCat("after ", pass, ": ", fault);
-  check_failed(__FILE__, __LINE__, text.c_str());
+  invariant_failed(__FILE__, __LINE__, text.c_str());
 }
 
 }  // namespace scyper::query

@@ -98,7 +98,6 @@ class Binder {
   StatusOr<BoundPtr> bind_row_test(const ast::Expr& expr, const Scope* scope);
   BoundPtr join_conditions(BoundKind kind, std::vector<BoundPtr> conditions, int32_t location);
   // binder_any.cc
-  Status check_collation(const std::string& name, int32_t location) const;
   StatusOr<BoundPtr> bind_like(const ast::Like& expr, const Scope* scope);
   StatusOr<BoundPtr> make_like_operator(std::string_view op, BoundPtr* left, BoundPtr* right, int32_t location);
   StatusOr<BoundPtr> bind_any_by_rows(const ast::QuantifiedArray& expr, const Scope* scope);

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
+#include "bind/collation.h"
 #include "bind/make.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -42,17 +43,9 @@ bool is_text_or_unknown(TypeId id) { return is_string(id) || id == TypeId::kUnkn
 
 }  // namespace
 
-// Strings have the order of their bytes, whatever their collation is called.
-Status Binder::check_collation(const std::string& name, int32_t location) const {
-  constexpr std::string_view kKnown[] = {"C", "POSIX", "default", "ucs_basic", "C.utf8", "C.UTF-8"};
-  if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) return absl::OkStatus();
-  if (name.ends_with("-x-icu"))
-    return error("0A000", absl::StrCat("collation \"", name, "\" is not supported"), location);
-  return error("42704", absl::StrCat("collation \"", name, "\" for encoding \"UTF8\" does not exist"), location);
-}
-
 StatusOr<BoundPtr> Binder::bind_collate(const ast::Collate& expr, const Scope* scope) {
-  SCYPER_RETURN_IF_ERROR(check_collation(expr.collation.back(), expr.location));
+  if (const Status unknown = check_collation_name(expr.collation.back()); !unknown.ok())
+    return error(sqlstate_of(unknown), std::string(unknown.message()), expr.location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
   if (!is_string(arg->type.id) && arg->type.id != TypeId::kUnknown)
     return error("42804",

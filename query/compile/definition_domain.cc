@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/collation.h"
 #include "compile/definition.h"
 #include "compile/domain_check.h"
 #include "parse/printer.h"
@@ -75,6 +76,7 @@ Status Definer::create_domain(const ast::CreateDomainStatement& create, ResultSe
   domain->name = name;
   SCYPER_ASSIGN_OR_RETURN(domain->base, resolve_type(create.type, "", next().user_types()));
   SqlType& base = domain->base;
+  if (!create.collation.empty()) SCYPER_RETURN_IF_ERROR(check_collation_name(create.collation.back()));
   if (base.id == TypeId::kRecord || base.id == TypeId::kVoid || base.id == TypeId::kUnknown)
     return error("42804", absl::StrCat("\"", type_name(base), "\" is not a valid base type for a domain"), -1);
   if (base.id == TypeId::kInterval && base.length >= 0)

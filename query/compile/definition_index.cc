@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/collation.h"
 #include "bind/target_name.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
@@ -25,6 +26,7 @@ Status Definer::check_index(const ast::CreateIndexStatement& create) const {
   if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
   for (const auto& element : create.elements) {
     const bool descending = element.direction == ast::SortDirection::kDescending;
+    if (!element.collation.empty()) SCYPER_RETURN_IF_ERROR(check_collation_name(element.collation.back()));
     if (element.nulls != ast::NullsOrder::kDefault && (element.nulls == ast::NullsOrder::kFirst) != descending)
       return error("0A000", "this NULLS order in an index is not supported", element.location);
   }

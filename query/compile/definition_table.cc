@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/collation.h"
 #include "compile/definition.h"
 #include "parse/name_path.h"
 #include "parse/printer.h"
@@ -105,6 +106,7 @@ Status Definer::define_column(const ast::ColumnDefinition& column, storage::Tabl
     SCYPER_ASSIGN_OR_RETURN(type, std::move(resolved));
   }
   SCYPER_RETURN_IF_ERROR(check_column_type(column, type));
+  if (!column.collation.empty()) SCYPER_RETURN_IF_ERROR(check_collation_name(column.collation.back()));
   schema->columns.push_back({column.name, type, serial != TypeId::kUnknown});
   rules->columns.emplace_back();
   if (const Domain* domain = named_domain(column.type, next().user_types()); domain != nullptr)

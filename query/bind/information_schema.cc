@@ -258,7 +258,7 @@ std::string specific_name(std::string_view key, const Routine& routine) {
 
 SystemRow parameter_row(std::string_view key, const Routine& routine, size_t position) {
   const RoutineParameter& parameter = routine.parameters[position];
-  const Sizes sizes = sizes_of(parameter.type, false);
+  const Sizes sizes = sizes_of(parameter.type);
   const bool is_table = routine.returns_set && parameter.mode == ParameterMode::kOut;
   return {kCatalogName,
           schema_name(key),

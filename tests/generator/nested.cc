@@ -161,7 +161,7 @@ Term NestedMaker::windowed(const std::vector<Kind>& kinds, int depth) {
   for (size_t i = 0; i < kinds.size(); i++) {
     place_ = Place::kSelect;
     const bool is_call = kinds[i] != Kind::kBoolean && chance(60);
-    add_item(is_call ? make(static_cast<char>(kinds[i]), window_call(kinds[i])) : value(kinds[i], depth - 1), i,
+    add_item(is_call ? make(static_cast<char>(kinds[i]), window_call(kinds[i], i == 0)) : value(kinds[i], depth - 1), i,
              !is_limited, &result);
   }
   append(&result, std::move(from));

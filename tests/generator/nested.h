@@ -74,7 +74,7 @@ class NestedMaker {
   Term argument(Kind kind, int depth);
   Term aggregate(Kind kind, int depth);
   Term aggregate_call(Kind kind, int depth);
-  std::string window_call(Kind kind);
+  std::string window_call(Kind kind, bool may_number);
   std::string window_order(const std::string& partition);
 
   // nested_sources.cc

@@ -1,5 +1,4 @@
 -- symptom: crash (expression.cc:177): grouping sets of an outer join in a correlated subquery of NOT IN
--- open: see shapes.cc
 CREATE TABLE p (k integer PRIMARY KEY, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE q (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE r (k integer NOT NULL, x integer, n numeric(8,2), s text, b boolean);

@@ -1,5 +1,4 @@
 -- symptom: uncorrelated (SELECT nextval()) below LIMIT draws more numbers
--- open: see shapes.cc
 CREATE TABLE p (k integer PRIMARY KEY, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE e (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE SEQUENCE sq;

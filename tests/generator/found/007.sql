@@ -1,5 +1,4 @@
 -- symptom: a statement trigger below cascades fires once a row (DELETE in WITH, then DELETE that cascades)
--- open: see shapes.cc
 CREATE TABLE ca1 (id integer PRIMARY KEY, u integer);
 CREATE TABLE cb1 (id integer PRIMARY KEY, a integer REFERENCES ca1 ON DELETE CASCADE ON UPDATE CASCADE);
 CREATE FUNCTION cf1() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '% % % %', TG_TABLE_NAME, TG_WHEN, TG_OP, (SELECT count(*) FROM old_rows); RETURN NULL; END $$;

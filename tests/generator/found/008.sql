@@ -1,5 +1,4 @@
 -- symptom: FULL JOIN USING (k) then LEFT JOIN USING (k): the merged column is not used for the next join
--- open: see shapes.cc
 CREATE TABLE q (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE e (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE VIEW v AS SELECT * FROM q UNION ALL SELECT * FROM e;

@@ -1,5 +1,4 @@
 -- symptom: crash (expression.cc:177): correlated generate_series() in an aggregate's FROM, over a RIGHT JOIN's table
--- open: see shapes.cc
 CREATE TABLE p (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE q (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE r (k integer, x integer, n numeric(8,2), s text, b boolean);

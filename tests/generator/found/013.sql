@@ -1,5 +1,4 @@
 -- symptom: FULL JOIN USING (k) then JOIN USING (k) loses rows: merged column
--- open: see shapes.cc
 CREATE TABLE p (k integer PRIMARY KEY, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE q (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE r (k integer UNIQUE, x integer, n numeric(8,2), s text, b boolean);

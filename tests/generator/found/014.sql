@@ -1,5 +1,4 @@
 -- symptom: NATURAL FULL JOIN chain of derived tables: merged column is NULL
--- open: see shapes.cc
 CREATE TABLE p (k integer PRIMARY KEY, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE r (k integer NOT NULL, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE e (k integer, x integer, n numeric(8,2), s text, b boolean);

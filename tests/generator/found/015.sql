@@ -1,5 +1,4 @@
 -- symptom: RETURNING's subquery joins the changed table: sees the statement's own changes
--- open: see shapes.cc
 CREATE TABLE p (k integer PRIMARY KEY, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE q (k integer, x integer, n numeric(8,2), s text, b boolean);
 INSERT INTO p VALUES (1, 1, NULL, 'b', true);

@@ -1,5 +1,4 @@
 -- symptom: INSERT ... RETURNING (SELECT count(*)): sees the new rows, beside nextval()
--- open: see shapes.cc
 CREATE TABLE p (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE e (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE SEQUENCE sq;

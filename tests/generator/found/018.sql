@@ -1,5 +1,4 @@
 -- symptom: (SELECT nextval()) is computed for each row
--- open: see shapes.cc
 CREATE TABLE r (k integer PRIMARY KEY, x integer, n numeric(8,2), s text, b boolean);
 CREATE SEQUENCE sq;
 INSERT INTO r VALUES (0, 0, NULL, '', false), (4, 0, NULL, 'a', true);

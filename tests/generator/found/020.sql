@@ -1,5 +1,4 @@
 -- symptom: wrong: scalar subquery with LIMIT 1 OFFSET 1 over a derived table of an outer column gives the first row
--- open: see shapes.cc
 CREATE TABLE p (k integer PRIMARY KEY, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE q (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE r (k integer NOT NULL, x integer, n numeric(8,2), s text, b boolean);

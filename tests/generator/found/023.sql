@@ -1,5 +1,4 @@
 -- symptom: crash (expression.cc:177): LATERAL with grouped view join, ORDER BY LIMIT, in NOT IN of DELETE
--- open: see shapes.cc
 CREATE TABLE p (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE q (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE VIEW v AS SELECT k, max(x) AS x, min(n) AS n, max(s) AS s, bool_or(b) AS b FROM q GROUP BY k;

@@ -1,5 +1,4 @@
 -- symptom: GROUP BY (k % 2), k loses rows (as case 107)
--- open: see shapes.cc
 CREATE TABLE p (k integer PRIMARY KEY, x integer);
 CREATE TABLE q (k integer, x integer);
 INSERT INTO p VALUES (1, 3), (2, 2), (3, 0), (4, 0);

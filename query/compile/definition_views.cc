@@ -92,7 +92,8 @@ class RenamedRoutine final : public KnownNames {
  public:
   RenamedRoutine(std::string from, std::string to) : from_(std::move(from)), to_(std::move(to)) {}
   std::string key_of(NameKind kind, const std::string& name) const override {
-    return kind == NameKind::kRoutine && name == from_ ? to_ : name;
+    const bool is_routine = kind == NameKind::kRoutine || kind == NameKind::kCall;
+    return is_routine && name == from_ ? to_ : name;
   }
 
  private:

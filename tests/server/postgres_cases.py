@@ -17,6 +17,7 @@ sys.path.insert(0, str(TESTS))
 from checks import CHECKS, PATIENCE_S, expect
 
 CASES = TESTS / "data/cases"
+LINE = re.compile(r"^psql:[\w.]+:\d+: ", re.M)
 PSQL = ["psql", "-X", "-A", "-P", "footer=off", "-P", "null=<N>", "-v", "VERBOSITY=sqlstate"]
 
 
@@ -43,7 +44,7 @@ def main():
             continue
         symptom = case.read_text().split("\n", 1)[0].removeprefix("-- symptom: ")
         found, outlived = answer(program, case)
-        wanted = case.with_suffix(".expected").read_text()
+        wanted, found = (LINE.sub("psql: ", text) for text in (case.with_suffix(".expected").read_text(), found))
         expect(f"{case.stem}: the node outlives it", outlived)
         difference = "\n".join(difflib.unified_diff(wanted.splitlines(), found.splitlines(), "PostgreSQL", "here", lineterm=""))
         expect(f"{case.stem}: {symptom}", found == wanted, "\n" + difference)

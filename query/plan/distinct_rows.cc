@@ -43,7 +43,7 @@ double DistinctRows::rows_of(uint32_t relation) const {
   return it == definitions_.end() ? rows_ : it->second.rows;
 }
 
-double DistinctRows::column_values(const ColumnId& column, const BoundExpr& expr) const {
+double DistinctRows::column_values(const ColumnId& column, const BoundExpr& expr, std::set<ColumnId>* asked) const {
   if (constants_.count(column) != 0) return 1;
   auto it = definitions_.find(column.relation);
   if (it == definitions_.end()) return estimator_.distinct(expr, rows_);
@@ -54,15 +54,21 @@ double DistinctRows::column_values(const ColumnId& column, const BoundExpr& expr
     return estimator_.distinct(*reference, rows);
   }
   const bool computes = node.kind == PlanKind::kMap || node.kind == PlanKind::kGroup;
-  return computes && column.index < node.exprs.size() ? std::min(rows, values(*node.exprs[column.index])) : rows;
+  return computes && column.index < node.exprs.size() ? std::min(rows, values(*node.exprs[column.index], asked)) : rows;
 }
 
 double DistinctRows::values(const BoundExpr& expr) const {
+  std::set<ColumnId> asked;
+  return values(expr, &asked);
+}
+
+// A column may be computed from one that a join made equal to it: no column is asked twice.
+double DistinctRows::values(const BoundExpr& expr, std::set<ColumnId>* asked) const {
   const BoundExpr& e = without_casts(expr);
   if (e.kind != BoundKind::kColumn) return estimator_.distinct(e, rows_);
   double fewest = kNoBound;
   for (const ColumnId& column : equalities_.equal_to({e.relation, e.index}))
-    fewest = std::min(fewest, column_values(column, e));
+    if (asked->insert(column).second) fewest = std::min(fewest, column_values(column, e, asked));
   return fewest;
 }
 

@@ -23,7 +23,8 @@ class DistinctRows {
   };
   void walk(const PlanNode& node, double rows);
   double values(const BoundExpr& expr) const;
-  double column_values(const ColumnId& column, const BoundExpr& expr) const;
+  double values(const BoundExpr& expr, std::set<ColumnId>* asked) const;
+  double column_values(const ColumnId& column, const BoundExpr& expr, std::set<ColumnId>* asked) const;
   double rows_of(uint32_t relation) const;
 
   const Estimator& estimator_;

@@ -71,7 +71,7 @@ constexpr Entry kEntries[] = {
     {Shape::kLateralNumbers, "lateral_numbers", false},  // once for equal outer values: found/019.sql, 028.sql
     {Shape::kReturning, "returning", true},
     {Shape::kMerge, "merge", true},
-    {Shape::kTableAs, "table_as", false},  // scale of numerics: found/009.sql
+    {Shape::kTableAs, "table_as", true},
     {Shape::kCascades, "cascades", true},
     {Shape::kChanges, "changes", true},
     {Shape::kStale, "stale", true},

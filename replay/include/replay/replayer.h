@@ -23,7 +23,7 @@ class Replayer {
  public:
   struct Options {
     uint32_t threads = 1;
-    size_t redo_bytes_max = size_t{64} << 20;
+    size_t redo_bytes_max = size_t{768} << 20;  // as EngineOptions has it
     size_t scratch_bytes_max = size_t{256} << 20;
     // Of partitioned tables only these partitions are kept; what is shared is whole. Streams and rows of others are
     // passed over. The log has to be one that was written for it (EngineOptions::physical_crossing): 55000 otherwise.

@@ -142,6 +142,13 @@ bool find_stars(const BoundQuery& query, const std::vector<Token>& tokens, Stars
   return true;
 }
 
+bool have_same_columns(const BoundQuery& a, const BoundQuery& b) {
+  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(),
+                    [](const OutputColumn& x, const OutputColumn& y) {
+                      return x.name == y.name && x.hidden == y.hidden && x.expr->type == y.expr->type;
+                    });
+}
+
 bool reads(const std::vector<std::string>& relations, const std::string& name) {
   return std::find(relations.begin(), relations.end(), name) != relations.end();
 }
@@ -174,7 +181,10 @@ std::string Definer::with_stars_expanded(const std::string& text) const {
   auto again = parse_sql(out);
   Binder check(catalog, out);
   check.allow_unpopulated();
-  return again.ok() && check.bind_statement(*(*again)[0], {}).ok() ? out : text;
+  if (!again.ok()) return text;
+  // a column that USING merges has no name of one relation: then the star stays
+  const auto checked = check.bind_statement(*(*again)[0], {});
+  return checked.ok() && have_same_columns(*(*program)->query, *(*checked)->query) ? out : text;
 }
 
 // Views and materialized views whose own text names the relation.

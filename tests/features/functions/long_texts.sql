@@ -6,9 +6,3 @@ SELECT string_agg(x, y) AS s FROM (VALUES ('a', ','), (NULL, ';'), ('', NULL), (
 SELECT string_agg('', '') IS NULL AS empty, string_agg(NULL, 'x') IS NULL AS none;
 DO $$ DECLARE s text := ''; BEGIN FOR i IN 1 .. 5000 LOOP s := s || md5(i::text); END LOOP; RAISE NOTICE '% %', length(s), md5(s); END $$;
 DO $$ DECLARE s text := 'x'; t text; u text; BEGIN FOR i IN 1 .. 10 LOOP t := s || 'a' || i::text; u := s || 'b'; s := t; RAISE NOTICE '% % %', s, t, u; END LOOP; END $$;
-CREATE TABLE few (a integer);
-INSERT INTO few VALUES (1), (2);
-BEGIN;
-CREATE TABLE copied AS SELECT * FROM few;
-CREATE TABLE bare AS SELECT * FROM few WITH NO DATA;
-COMMIT;

@@ -565,6 +565,13 @@ Status Binder::bind_limit(const ast::SelectStatement& select, const Scope* scope
     SCYPER_ASSIGN_OR_RETURN(BoundPtr offset, bind(*select.offset, outer));
     SCYPER_ASSIGN_OR_RETURN(query->offset, coerce(std::move(offset), bigint, Coercion::kAssignment));
   }
+  // their columns are looked up around the query, so that nobody has marked it on the way
+  for (const BoundExpr* bound : {query->limit.get(), query->offset.get()}) {
+    if (bound == nullptr) continue;
+    visit(*bound, [&](const BoundExpr& e) {
+      query->correlated |= e.kind == BoundKind::kColumn || (e.query != nullptr && e.query->correlated);
+    });
+  }
   return absl::OkStatus();
 }
 

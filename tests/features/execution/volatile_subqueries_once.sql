@@ -52,6 +52,6 @@ SELECT j, (SELECT shout(7)) FROM v WHERE j <= 2 ORDER BY j;
 UPDATE w SET k = (SELECT shout(8)) WHERE i <= 3;
 UPDATE w SET k = shout(i), t = shout(i + 10)::text WHERE i = 1;
 DELETE FROM w WHERE i = (SELECT shout(4));
-SELECT x, x FROM (SELECT shout(i) AS x FROM w WHERE i <= 2) q ORDER BY 1;
-SELECT 1 FROM (SELECT shout(i) AS x FROM w WHERE i <= 2) q;
+SELECT x, x FROM (SELECT shout(i) AS x FROM w WHERE i = 2) q ORDER BY 1;
+SELECT 1 FROM (SELECT shout(i) AS x FROM w WHERE i = 2) q;
 DO $$ DECLARE n int; BEGIN FOR r IN 1..2 LOOP UPDATE w SET k = (SELECT nextval('s')); SELECT count(DISTINCT w.k) INTO n FROM w; RAISE NOTICE 'values %', n; END LOOP; END $$;

@@ -153,7 +153,7 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
     std::vector<std::string> search_path;
     const std::string_view sql = take_search_path(text, &search_path);
     const auto path = query::with_temporary(search_path, *catalog(), session_temporary_schema());
-    return with_time_zone(time_zone_of(text), with_search_path(path, sql));
+    return with_roles(roles_of(text), with_time_zone(time_zone_of(text), with_search_path(path, sql)));
   }
   bool empty() const override { return versions_.empty() && !has_temporary_rows_; }
   void note_temporary_rows() override {

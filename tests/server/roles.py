@@ -54,6 +54,7 @@ def check_passwords(node):
     code, out, err = psql(node, "SELECT current_user", "SELECT name FROM items", "SHOW is_superuser", "INSERT INTO items VALUES (2)", user="app", password="sesame-of-app")
     expect("the application may what it may", out == "app\none\noff\n" and "permission denied for table items" in err and "42501" in err, (out, err))
     for command in ("SELECT * FROM hidden", "CALL put(2)", "CREATE TABLE x (a integer)", "CREATE ROLE x", "DROP TABLE items", "TRUNCATE items", "SET ROLE admin",
+                    "BEGIN; INSERT INTO items VALUES (3); COMMIT", "BEGIN; SELECT * FROM hidden; COMMIT", "BEGIN; UPDATE items SET name = 'x'; COMMIT", "BEGIN; CALL put(2); COMMIT",
                     "COPY items TO STDOUT; COPY items FROM STDIN", "GRANT SELECT ON hidden TO plain", "ALTER ROLE app SUPERUSER", "SET ROLE scyper"):
         code, out, err = psql(node, command, user="app", password="sesame-of-app")
         expect(f"and not: {command}", code == 1 and "42501" in err, (out, err))

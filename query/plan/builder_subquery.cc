@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
 #include "bind/make.h"
 #include "bind/statement_reads.h"
 #include "plan/builder.h"
@@ -156,7 +157,8 @@ BoundPtr PlanBuilder::attach_scalar(PlanPtr* tree, Built built) {
     add_inner(tree, std::move(built.root));
     return std::move(output);
   }
-  if (correlated && built.one_row && built.root->kind == PlanKind::kGroup && !unnesting.is_correlated(*output))
+  const bool is_total = built.root->kind == PlanKind::kGroup && built.root->exprs.empty();  // not the group of DISTINCT
+  if (correlated && built.one_row && is_total && !unnesting.is_correlated(*output))
     return attach_static(tree, std::move(built));
   // the value as a column, so that it is NULL where there is no row
   PlanPtr map = make_node(PlanKind::kMap);
@@ -200,6 +202,7 @@ BoundPtr PlanBuilder::attach_static(PlanPtr* tree, Built built) {
   }
   rewrite(&output, [&](BoundPtr* e) {
     if ((*e)->kind != BoundKind::kColumn || (*e)->relation != group->relation) return false;
+    INVARIANT((*e)->index < group->aggregates.size());
     const Aggregate& aggregate = group->aggregates[(*e)->index];
     bool counts = counts_rows(aggregate.kind);
     (*e)->index += static_cast<uint32_t>(keys);

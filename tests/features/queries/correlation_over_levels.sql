@@ -31,3 +31,7 @@ SELECT p.k, q.k, l.y FROM p LEFT JOIN (q JOIN LATERAL (SELECT r.y FROM r WHERE r
 SELECT p.k, q.k, f.v FROM p LEFT JOIN (q CROSS JOIN LATERAL two_from(p.k) f(v)) ON q.x = p.x ORDER BY 1, 2, 3;
 SELECT p.k, count(l.y), max(q.y) FROM p LEFT JOIN (q JOIN LATERAL (SELECT r.y FROM r WHERE r.x = p.x ORDER BY r.y LIMIT 1) l ON true LEFT JOIN r z ON z.k = q.k) ON q.x = p.x WHERE coalesce(q.k, 4) > 3 GROUP BY p.k ORDER BY 1, 2, 3;
 SELECT p.k, (SELECT sum(l.y + q.k + p.k) FROM q LEFT JOIN (r JOIN LATERAL (SELECT r.y + a.k AS y FROM q a WHERE a.x = p.x AND a.k = q.k OFFSET 0) l ON true) ON r.k = l.y) FROM p ORDER BY 1;
+CREATE TABLE dm (f integer);
+INSERT INTO dm VALUES (0), (5), (NULL), (5);
+SELECT f, (SELECT DISTINCT min(i.f) FROM dm i WHERE i.f = o.f) AS m FROM dm o ORDER BY 1;
+SELECT f, (SELECT DISTINCT count(*) FROM dm i WHERE i.f = o.f) AS n, (SELECT DISTINCT o.f + count(*) FROM dm i WHERE i.f > o.f) AS m FROM dm o ORDER BY 1;

@@ -18,6 +18,8 @@ using ast::node_as;
 using ast::node_if;
 
 BoundPtr Binder::join_conditions(BoundKind kind, std::vector<BoundPtr> conditions, int32_t location) {
+  if (conditions.empty())  // ROW() has no fields: all of them are NULL, and none is
+    return make_constant(make_type(TypeId::kBool), int_datum(kind == BoundKind::kAnd ? 1 : 0), location);
   if (conditions.size() == 1) return std::move(conditions[0]);
   BoundPtr result = make_expr(kind, make_type(TypeId::kBool), false, location);
   for (auto& condition : conditions) {

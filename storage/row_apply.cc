@@ -18,7 +18,6 @@ constexpr uint32_t kMaxArrayElements = 1u << 27;  // PostgreSQL's MaxArraySize
 
 constexpr size_t kUpdatePlansMax = 64;  // sets of columns per table that are remembered
 
-Status damaged(const char* what) { return damaged_redo(what); }
 Status out_of_memory() { return sql_error("53200", "out of memory while redo is applied"); }
 
 }  // namespace
@@ -75,7 +74,7 @@ StatusOr<RowApplier::Target*> RowApplier::target_of(uint32_t number) {
   Table* table = lookup_(TableId(number));
   if (table == nullptr) {
     targets_.erase(number);
-    return damaged("unknown table");
+    return damaged_redo("unknown table");
   }
   target = std::make_unique<Target>();
   target->table = table;
@@ -295,7 +294,7 @@ Status RowApplier::insert(Target* target, TablePartition* partition, Input* in) 
   if (tid == kNoTid) return out_of_memory();
   mark_changed(partition, tid);
   if (write_values(partition, tid, plan.row, *target->moves, in) != ChangeResult::kOk) return out_of_memory();
-  if (!in->ok) return damaged("values");
+  if (!in->ok) return damaged_redo("values");
   if (plan.row_id_column >= 0) {
     const uint64_t id = row_id_of(partition, tid);
     partition->next_row_id = std::max(partition->next_row_id, id / partition->partitions + 1);
@@ -304,7 +303,7 @@ Status RowApplier::insert(Target* target, TablePartition* partition, Input* in) 
   ChangeLog::Conflict conflict;
   const ChangeResult result = insert_keys(partition, tid, &conflict);
   if (result == ChangeResult::kOutOfMemory) return out_of_memory();
-  if (result != ChangeResult::kOk) return damaged("a row that exists already");
+  if (result != ChangeResult::kOk) return damaged_redo("a row that exists already");
   set_live(partition, tid, true);
   return Status();
 }
@@ -347,17 +346,17 @@ RowApplier::UpdatePlan* RowApplier::update_plan(Target* target, const char* begi
 Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t allowed) {
   const RowPlan& plan = *target->plan;
   UpdatePlan* change = update_plan(target, begin, in);
-  if (change == nullptr) return damaged(in->damage);
+  if (change == nullptr) return damaged_redo(in->damage);
   TablePartition* partition = partition_of(target, in, allowed);
-  if (partition == nullptr) return damaged(in->damage);
+  if (partition == nullptr) return damaged_redo(in->damage);
   if (!is_held(*target, *partition)) {
     pass_key(*target, in);
     pass_values(change->values, in);
-    return in->ok ? Status() : damaged("values");
+    return in->ok ? Status() : damaged_redo("values");
   }
   ++rows_;
   Tid tid = find(target, partition, in);
-  if (tid == kNoTid) return in->unreadable.ok() ? damaged(in->damage) : in->unreadable;
+  if (tid == kNoTid) return in->unreadable.ok() ? damaged_redo(in->damage) : in->unreadable;
   SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid));
   mark_changed(partition, tid);
   if (chunk_of(partition, tid) == nullptr) [[unlikely]] {
@@ -378,21 +377,21 @@ Status RowApplier::update(Target* target, const char* begin, Input* in, uint32_t
     if (payload.size != 0) partition->heap->free(const_cast<char*>(payload.data), payload.size);
   }
   if (write_values(partition, tid, change->values, *change->moves, in) != ChangeResult::kOk) return out_of_memory();
-  if (!in->ok) return damaged("values");
+  if (!in->ok) return damaged_redo("values");
   for (uint32_t left = change->affected; left != 0; left &= left - 1) {
     const auto index = static_cast<uint32_t>(__builtin_ctz(left));
     ChangeLog::Conflict conflict;
     const RowKey info = encode_row_key(plan.indexes[index], chunk, offset, tid, key);
     const ChangeResult result = insert_key(partition, index, key, info, tid, &conflict);
     if (result == ChangeResult::kOutOfMemory) return out_of_memory();
-    if (result != ChangeResult::kOk) return damaged("a key that exists already");
+    if (result != ChangeResult::kOk) return damaged_redo("a key that exists already");
   }
   return Status();
 }
 
 Status RowApplier::remove(Target* target, TablePartition* partition, Input* in) {
   const Tid tid = find(target, partition, in);
-  if (tid == kNoTid) return in->unreadable.ok() ? damaged(in->damage) : in->unreadable;
+  if (tid == kNoTid) return in->unreadable.ok() ? damaged_redo(in->damage) : in->unreadable;
   SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid));
   mark_changed(partition, tid);
   if (!target->has_key) target->row_ids[partition->partition].erase(row_id_of(partition, tid));
@@ -413,7 +412,7 @@ Status RowApplier::apply_sequence(Input* in) {
   const char* called = in->bytes(1);
   Sequence* sequence =
       in->ok && id <= UINT32_MAX && sequences_ ? sequences_(SequenceId(static_cast<uint32_t>(id))) : nullptr;
-  if (sequence == nullptr) return damaged("sequence");
+  if (sequence == nullptr) return damaged_redo("sequence");
   state.is_called = *called != 0;
   sequence->restore(state);
   return Status();
@@ -422,7 +421,7 @@ Status RowApplier::apply_sequence(Input* in) {
 Status RowApplier::apply_definition(Input* in, uint32_t allowed) {
   const uint64_t size = in->varint();
   const char* text = in->bytes(size);
-  if (!in->ok || define_ == nullptr || allowed != kAnyPartition) return damaged("definition");
+  if (!in->ok || define_ == nullptr || allowed != kAnyPartition) return damaged_redo("definition");
   SCYPER_RETURN_IF_ERROR(define_({text, static_cast<size_t>(size)}));
   forget();
   return Status();
@@ -442,7 +441,7 @@ Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
       continue;
     }
     const uint64_t table = in.varint();
-    if (!in.ok || table > UINT32_MAX) return damaged("table");
+    if (!in.ok || table > UINT32_MAX) return damaged_redo("table");
     if (table != last_number_ || last_target_ == nullptr) {
       SCYPER_ASSIGN_OR_RETURN(last_target_, target_of(static_cast<uint32_t>(table)));
       last_number_ = static_cast<uint32_t>(table);
@@ -453,7 +452,7 @@ Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
       SCYPER_RETURN_IF_ERROR(update(target, begin, &in, allowed));
       continue;
     }
-    if (kind != RowChangeKind::kInsert && kind != RowChangeKind::kDelete) return damaged("kind of row change");
+    if (kind != RowChangeKind::kInsert && kind != RowChangeKind::kDelete) return damaged_redo("kind of row change");
     SCYPER_RETURN_IF_ERROR(insert_or_remove(kind == RowChangeKind::kInsert, target, &in, allowed));
   }
   return Status();
@@ -461,10 +460,10 @@ Status RowApplier::apply(std::string_view changes, uint32_t allowed) {
 
 Status RowApplier::insert_or_remove(bool inserts, Target* target, Input* in, uint32_t allowed) {
   TablePartition* partition = partition_of(target, in, allowed);
-  if (partition == nullptr) return damaged(in->damage);
+  if (partition == nullptr) return damaged_redo(in->damage);
   if (!is_held(*target, *partition)) {
     inserts ? pass_values(target->plan->row, in) : pass_key(*target, in);
-    return in->ok ? Status() : damaged("values");
+    return in->ok ? Status() : damaged_redo("values");
   }
   ++rows_;
   return inserts ? insert(target, partition, in) : remove(target, partition, in);
@@ -474,7 +473,7 @@ StatusOr<std::unique_ptr<OwnedArray>> read_array_value(std::string_view bytes, c
   RowApplier::Input in{bytes.data(), bytes.data() + bytes.size(), true, nullptr, {}};
   auto owned = std::make_unique<OwnedArray>();
   owned->value = in.array(type);
-  if (!in.ok || in.left() > 0) return damaged("array");
+  if (!in.ok || in.left() > 0) return damaged_redo("array");
   owned->elements = std::move(*in.elements.back());
   owned->value.elements = owned->elements.data();
   return owned;

@@ -92,9 +92,6 @@ class Binder {
   StatusOr<BoundPtr> bind_binary(const ast::BinaryOp& expr, const Scope* scope);
   StatusOr<BoundPtr> compare_rows(std::string_view op, const ast::Expr& left, const ast::Expr& right,
                                   const Scope* scope, int32_t location);
-  StatusOr<BoundPtr> compare_row_fields(std::string_view op, const ast::RowConstructor& left,
-                                        const ast::RowConstructor& right, size_t from, const Scope* scope,
-                                        int32_t location);
   StatusOr<BoundPtr> bind_row_test(const ast::Expr& expr, const Scope* scope);
   BoundPtr join_conditions(BoundKind kind, std::vector<BoundPtr> conditions, int32_t location);
   // binder_any.cc

@@ -292,8 +292,7 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       SCYPER_ASSIGN_OR_RETURN(auto relation, named_relation(ref, scope));
       const std::string_view schema = ref.name.size() > 1 ? std::string_view(ref.name[ref.name.size() - 2]) : "";
       const bool is_stored = relation->table != nullptr || catalog_.views.count(ref.name.back()) != 0 ||
-                             catalog_.sequences.contains(ref.name.back()) ||
-                             !system_view_query(schema, ref.name.back()).empty() ||
+                             !catalog_query(catalog_, schema, ref.name.back()).empty() ||
                              find_system_table(schema, ref.name.back()) != nullptr;
       relation->key =
           ref.alias.name.empty() && relation->kind != RelationKind::kCommon && is_stored ? ref.name.back() : "";
@@ -305,7 +304,6 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       if (sub.alias.name.empty()) return error("42601", "subquery in FROM must have an alias", item.location);
       SCYPER_ASSIGN_OR_RETURN(auto relation,
                               query_relation(*sub.subquery, sub.alias.name, sub.lateral ? scope : scope->parent));
-      if (!sub.lateral) query->correlated |= relation->query->correlated;  // by what is around this query, too
       SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), sub.alias.columns));
       // its scopes begin around this query, which then depends on what is there, too
       if (!sub.lateral && relation->query->correlated) query->correlated = true;

@@ -176,18 +176,12 @@ StatusOr<std::unique_ptr<Relation>> Binder::dependent_relation(const CommonTable
 
 // SELECT * FROM a recursive query that is computed there.
 std::unique_ptr<BoundQuery> Binder::all_rows(const std::shared_ptr<CommonQuery>& common) {
-  auto query = std::make_unique<BoundQuery>();
-  query->id = ++query_count_;
-  query->correlated = true;
+  const uint32_t id = ++query_count_;
   auto relation = common_relation(common, "*SELECT*");
   relation->computes_common = true;
-  for (uint32_t c = 0; c < relation->columns.size(); c++) {
-    const RelationColumn& column = relation->columns[c];
-    query->outputs.push_back({column.name, make_column(relation->id, c, column.type, column.nullable, -1), false});
-  }
-  FromEntry entry;
-  entry.relation = std::move(relation);
-  query->from.push_back(std::move(entry));
+  auto query = select_all(std::move(relation));
+  query->id = id;
+  query->correlated = true;
   return query;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "parse/printer.h"
@@ -104,6 +105,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_expanded_sets(const ast::Sele
                                                                  const Scope* parent, bool keep_unknown) {
   const std::string text = with_expanded_sets(select, catalog_);
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  INVARIANT(statements.size() == 1);
   const std::string_view saved = std::exchange(source_, text);
   auto query = bind_select(ast::node_as<ast::SelectStatement>(*statements[0]), parent, keep_unknown);
   source_ = saved;

@@ -65,6 +65,19 @@ inline BoundPtr make_column(uint32_t relation, uint32_t column, const SqlType& t
   return expr;
 }
 
+// SELECT * FROM the relation.
+inline std::unique_ptr<BoundQuery> select_all(std::unique_ptr<Relation> relation) {
+  auto query = std::make_unique<BoundQuery>();
+  for (uint32_t c = 0; c < relation->columns.size(); c++) {
+    const RelationColumn& column = relation->columns[c];
+    query->outputs.push_back({column.name, make_column(relation->id, c, column.type, column.nullable, -1), false});
+  }
+  FromEntry entry;
+  entry.relation = std::move(relation);
+  query->from.push_back(std::move(entry));
+  return query;
+}
+
 inline BoundPtr make_cast(BoundPtr arg, const SqlType& type, bool explicit_cast) {
   BoundPtr expr = make_expr(BoundKind::kCast, type, arg->nullable, arg->location);
   expr->explicit_cast = explicit_cast;

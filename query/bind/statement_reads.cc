@@ -167,18 +167,6 @@ class ReadKeeper {
     return make_part(select_all(std::move(relation)));
   }
 
-  static std::unique_ptr<BoundQuery> select_all(std::unique_ptr<Relation> relation) {
-    auto query = std::make_unique<BoundQuery>();
-    for (uint32_t c = 0; c < relation->columns.size(); c++) {
-      const RelationColumn& column = relation->columns[c];
-      query->outputs.push_back({column.name, make_column(relation->id, c, column.type, column.nullable, -1), false});
-    }
-    FromEntry entry;
-    entry.relation = std::move(relation);
-    query->from.push_back(std::move(entry));
-    return query;
-  }
-
   std::shared_ptr<CommonQuery> make_part(std::unique_ptr<BoundQuery> query) {
     auto part = std::make_shared<CommonQuery>();
     part->is_part = true;

@@ -120,13 +120,9 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
   Plan plan = in_phase(Phase::kPlanning, [&] {
     Plan made = make_plan(query, known_relations(), resources_.filter_from_ns, &next_relation_);
-    if (!made.is_refused) check_shapes(made);
+    check_shapes(made);
     return made;
   });
-  if (plan.is_refused) {
-    unsupported("a join that reads columns to its left and has to run once for each row");
-    return;
-  }
   resources_.footprint.is_planned |= reads_rows(plan);
   resources_.work_ns += plan.root->cost;
   for (const auto& shared : plan.shared) resources_.work_ns += shared->plan->cost;

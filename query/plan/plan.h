@@ -154,7 +154,6 @@ struct Plan {
   std::vector<BoundPtr> outputs;
   std::vector<std::shared_ptr<SharedPlan>> shared;  // in the order in which they must be computed
   std::vector<BoundPtr> kept;                       // own relations that the plan names
-  bool is_refused = false;                          // a join in LATERAL's reach that would run once for each row
 };
 
 PlanPtr make_node(PlanKind kind);

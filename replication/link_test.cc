@@ -235,7 +235,8 @@ TEST_F(LinkTest, AnArchiveGoesOnAtTheByteWhereItWas) {
     expect_archive(&to, files);
     EXPECT_EQ(link->bulk().bytes > 0, has_bulk);
     EXPECT_EQ(bulk_.bytes_sent() > 0, has_bulk);
-    EXPECT_NE(link->bulk().note, "");  // it was given up, or never there, and says so
+    // A broken channel may be open again by now, and its note gone.
+    if (!has_bulk) EXPECT_NE(link->bulk().note, "");
   }
 }
 

@@ -178,8 +178,8 @@ TEST_F(PageCacheTest, AScanReadsAheadAndAJumpDoesNot) {
   EXPECT_LE(cache->statistics().read_ahead_pages, ahead + 64);
 }
 
-// Neither more is read than does not fit (of LRU, all), nor do pages go that were read ahead before they are used, but
-// for a few: reads end in any order.
+// A scan reads only what does not fit; with LRU it reads everything. Prefetched pages stay until they are used. Both
+// bounds leave slack, because reads end in any order.
 TEST_F(PageCacheTest, RepeatedScansReadWhatDoesNotFit) {
   for (const EvictionPolicy policy : {EvictionPolicy::kLirs, EvictionPolicy::kLru, EvictionPolicy::kFifo}) {
     for (const uint64_t total : {1300u, 1600u, 2100u}) {
@@ -194,10 +194,10 @@ TEST_F(PageCacheTest, RepeatedScansReadWhatDoesNotFit) {
         for (uint64_t page = 0; page < total; ++page) ASSERT_TRUE(reader->pin(*file, page).ok());
       }
       const PageCacheStatistics counts = cache->statistics();
-      const uint64_t small = 64;  // of kLirs: what passes, and what is free
-      const uint64_t read_max = policy == EvictionPolicy::kLirs ? total - 1024 + small : total;
+      const uint64_t small = 64;  // kLirs keeps so many pages for passing scans and as free pages
+      const uint64_t read_max = policy == EvictionPolicy::kLirs ? total - 1024 + 2 * small : total;
       EXPECT_LE(counts.pages_read - read_before, read_max) << policy_name(policy) << ' ' << total;
-      EXPECT_LE(counts.read_ahead_wasted_pages, options.read_ahead_pages_max) << policy_name(policy) << ' ' << total;
+      EXPECT_LE(counts.read_ahead_wasted_pages, 2 * small) << policy_name(policy) << ' ' << total;
     }
   }
 }
@@ -215,8 +215,8 @@ TEST_F(PageCacheTest, RepeatedScansKeepWhatIsOfAHigherColour) {
       read_before = cache->statistics().pages_read;
       for (uint64_t page = 0; page < total; ++page) ASSERT_TRUE(reader->pin(*file, page).ok());
     }
-    EXPECT_LE(cache->statistics().pages_read - read_before, total - 1024 + 64) << total;
-    EXPECT_LE(cache->statistics().read_ahead_wasted_pages, 64u) << total;
+    EXPECT_LE(cache->statistics().pages_read - read_before, total - 1024 + 128) << total;
+    EXPECT_LE(cache->statistics().read_ahead_wasted_pages, 128u) << total;
   }
 }
 

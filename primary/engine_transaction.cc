@@ -55,7 +55,14 @@ Status EngineTransaction::ask(std::function<Status(Executor*)> work, bool is_las
 
 Status EngineTransaction::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                                   const StatementLimits& limits) {
-  return ask([&](Executor* executor) { return executor->execute_open(sql, parameters, result, limits); });
+  std::vector<Datum> values;
+  query::ValueArena arena;
+  const auto statement = engine_->find_for_open(sql, parameters, &values, &arena);
+  return ask([&](Executor* executor) {
+    if (statement == nullptr || !executor->fits_open(*statement))
+      return executor->execute_open(sql, parameters, result, limits);
+    return executor->execute_open(statement, values, result, limits);
+  });
 }
 
 StatusOr<std::unique_ptr<CopyIn>> EngineTransaction::open_copy(std::string_view sql) {

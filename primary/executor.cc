@@ -124,14 +124,14 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
   }
   enter(transaction, statement, *binding);
   const StatementLimits limits{.deadline_ns = transaction->deadline_ns, .cancelled = transaction->cancelled};
-  Outcome outcome = run(*binding->program, transaction->arguments.data(), limits);
+  Outcome outcome = run(*binding->program, transaction->arguments.data(), limits, transaction->run_us_max);
   while (context_.is_interrupted()) [[unlikely]] {
     bool is_for_another = was_meant_for_another();
     if (!is_for_another || outcome == Outcome::kOk || has_committed_part_) break;
     take_back();
     scratch_.reset();
     enter(transaction, statement, *binding);
-    outcome = run(*binding->program, transaction->arguments.data(), limits);
+    outcome = run(*binding->program, transaction->arguments.data(), limits, transaction->run_us_max);
   }
   Verdict verdict = Verdict::kAnswered;
   if (outcome == Outcome::kOk && !may_commit(statement.number())) [[unlikely]]
@@ -226,9 +226,11 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   if (log_->records_redo() != is_physical) log_->record_redo(is_physical);
 }
 
-Outcome Executor::run(const query::Program& program, const Datum* arguments, const StatementLimits& limits) noexcept {
+Outcome Executor::run(const query::Program& program, const Datum* arguments, const StatementLimits& limits,
+                      uint64_t run_us_max) noexcept {
   uint64_t run = run_number_.load(std::memory_order_relaxed) + 1;
   deadline_ns_.store(limits.deadline_ns, std::memory_order_release);
+  run_us_max_.store(run_us_max, std::memory_order_release);
   if (limits.cancelled != nullptr) [[unlikely]]
     watch(limits.cancelled);
   run_number_.store(run, std::memory_order_release);
@@ -516,9 +518,11 @@ void Executor::check_time(int64_t now_ns) {
     seen_since_ns_ = now_ns;
   }
   int64_t deadline_ns = deadline_ns_.load(std::memory_order_acquire);
+  const uint64_t own_us_max = run_us_max_.load(std::memory_order_acquire);
   const bool was_cancelled = is_cancelled();
   if (run_number_.load(std::memory_order_acquire) != run) return;  // deadline and cancellation may be another's
-  auto limit_ns = static_cast<int64_t>(environment_->options->transaction_time_us_max * 1000);
+  auto limit_ns =
+      static_cast<int64_t>((own_us_max != 0 ? own_us_max : environment_->options->transaction_time_us_max) * 1000);
   bool is_over = (limit_ns != 0 && now_ns - seen_since_ns_ >= limit_ns) || (deadline_ns != 0 && now_ns >= deadline_ns);
   if ((!is_over && !was_cancelled) || interrupted_run_.load(std::memory_order_relaxed) == run) return;
   // The run may end now and the next one begin: it finds that the flag is not for it, and runs again.

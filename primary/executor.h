@@ -96,6 +96,11 @@ class Executor {
   void begin_open();
   Status execute_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                       const StatementLimits& limits);
+  // Whether the open transaction sees the catalog for which the statement's program was made.
+  bool fits_open(const PreparedStatement& statement) const;
+  // A statement that fits_open().
+  Status execute_open(const std::shared_ptr<const PreparedStatement>& statement, std::span<const Datum> parameters,
+                      query::ResultSet* result, const StatementLimits& limits);
   Status open_copy(std::string_view sql, std::unique_ptr<query::CopyRows>* rows);
   Status copy_open(query::CopyRows* rows, query::ResultSet* result, const StatementLimits& limits);
   Status describe_open(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
@@ -145,7 +150,9 @@ class Executor {
   }
   const Binding* bind(const PreparedStatement& statement, Transaction* transaction);
   void enter(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
-  query::Outcome run(const query::Program& program, const Datum* arguments, const StatementLimits& limits) noexcept;
+  // run_us_max: 0 = EngineOptions::transaction_time_us_max.
+  query::Outcome run(const query::Program& program, const Datum* arguments, const StatementLimits& limits,
+                     uint64_t run_us_max = 0) noexcept;
   Status run_statement_open(query::ResultSet* result, const StatementLimits& limits,
                             const std::function<Status()>& run);
   Status run_open(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
@@ -205,6 +212,7 @@ class Executor {
   // Read by the watchdog. run_number_ is odd while a transaction runs and never repeats.
   std::atomic<uint64_t> run_number_{0};
   std::atomic<int64_t> deadline_ns_{0};
+  std::atomic<uint64_t> run_us_max_{0};  // 0: as for all
   Mutex cancelled_mutex_;  // the flag is the transaction's and may go when it was answered
   const std::atomic<bool>* cancelled_ ABSL_GUARDED_BY(cancelled_mutex_) = nullptr;
   // Written by the watchdog, before the flag in the context: which run the flag is for.

@@ -65,6 +65,21 @@ Status Executor::execute_open(std::string_view sql, std::span<const Datum> param
   return run_statement_open(result, limits, [&] { return run_open(sql, parameters, result, limits); });
 }
 
+bool Executor::fits_open(const PreparedStatement& statement) const {
+  const Binding* binding = statement.binding();
+  return definitions_->empty() && binding->program != nullptr &&
+         binding->catalog_version == environment_->catalog_version.load(std::memory_order_relaxed);
+}
+
+Status Executor::execute_open(const std::shared_ptr<const PreparedStatement>& statement,
+                              std::span<const Datum> parameters, query::ResultSet* result,
+                              const StatementLimits& limits) {
+  kept_programs_.push_back(statement->binding()->owner);
+  return run_statement_open(result, limits, [&] {
+    return run_open_program(*statement->binding()->program, parameters, result, limits);
+  });
+}
+
 // One statement, of which an error leaves nothing.
 Status Executor::run_statement_open(query::ResultSet* result, const StatementLimits& limits,
                                     const std::function<Status()>& run) {

@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kCachedStatements = 4096;
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kPartitionsMax = 4096;
-constexpr int kWatchdogPeriodMs = 5;
-constexpr uint32_t kTicksPerSum = 10;                // counters are at most 50 ms old
+constexpr int kWatchdogPeriodMs = 2;
+constexpr uint32_t kTicksPerSum = 25;                // counters are at most 50 ms old
 constexpr size_t kLoadBytesMax = size_t{512} << 20;  // becomes one record of the log
 
 Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
@@ -54,6 +54,11 @@ StatusOr<std::unique_ptr<CopyIn>> Engine::open_copy(std::string_view) {
   return sql_error("0A000", "this engine does not copy");
 }
 
+StatusOr<ShortRead> Engine::execute_short(std::string_view, std::span<const Datum>, query::ResultSet*,
+                                          const StatementLimits&) {
+  return ShortRead::kLong;
+}
+
 StatusOr<std::unique_ptr<OpenTransaction>> Engine::begin() {
   return sql_error("0A000", "this engine has no open transactions");
 }
@@ -76,6 +81,7 @@ PartitionEngine::PartitionEngine(const EngineOptions& options)
     : options_(options),
       statements_(kCachedStatements),
       shared_(kCachedStatements),
+      verdicts_(kCachedStatements),
       rendezvous_(options.queue_capacity) {
   copy_memory_.bytes_max = options_.copy_bytes_max;
 }
@@ -262,26 +268,29 @@ StatusOr<std::shared_ptr<const Statement>> PartitionEngine::prepare(std::string_
   return std::shared_ptr<const Statement>(std::move(statement));
 }
 
-StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::prepare_statement(std::string_view sql) {
+StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::prepare_statement(std::string_view sql,
+                                                                                      Companions companions) {
   auto known = statements_.find(sql);
-  if (known != nullptr && make_ready(*known)) return known;
+  if (known != nullptr && make_ready(*known, companions)) return known;
   SCYPER_ASSIGN_OR_RETURN(auto prepared, database_->prepare(sql));
   SCYPER_ASSIGN_OR_RETURN(auto statement,
                           PreparedStatement::create(std::move(prepared), database_, &environment_.retired,
                                                     environment_.procedures.slot_of(sql)));
-  make_ready(*statement);
+  make_ready(*statement, companions);
   return statements_.insert(std::move(statement), /*replaced=*/known);
 }
 
 // True: the normalised text's program, with the literals as arguments.
-bool PartitionEngine::find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc) {
+bool PartitionEngine::find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc,
+                                  Companions companions) {
   if (!query::normalise(sql, &ad_hoc->text)) return false;
   auto found = shared_.find(ad_hoc->text.text, catalog_version);
   if (found.state == SharedStatements::State::kSeen) {
-    share(*found.statement, catalog_version, ad_hoc);
+    share(*found.statement, catalog_version, ad_hoc, companions);
     found = shared_.find(ad_hoc->text.text, catalog_version);
   }
-  if (found.state != SharedStatements::State::kShared || !make_ready(*found.statement)) return false;
+  if (found.state != SharedStatements::State::kShared || !make_ready(*found.statement, companions))
+    return false;
   if (!query::literal_values(ad_hoc->text, found.statement->parameter_types(), &ad_hoc->arena, &ad_hoc->values).ok())
     return false;
   ad_hoc->statement = std::move(found.statement);
@@ -298,9 +307,10 @@ bool PartitionEngine::searches_alike(const PreparedStatement& a, const PreparedS
 }
 
 // Compiles the normalised text of statements like `seen`.
-void PartitionEngine::share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc) {
+void PartitionEngine::share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc,
+                            Companions companions) {
   SharedStatements::Found found{SharedStatements::State::kRefused, nullptr};
-  auto statement = prepare_statement(ad_hoc->text.text);
+  auto statement = prepare_statement(ad_hoc->text.text, companions);
   if (statement.ok()) {
     const auto& columns = (*statement)->columns();
     bool is_same = std::equal(columns.begin(), columns.end(), seen.columns().begin(), seen.columns().end(),
@@ -311,11 +321,11 @@ void PartitionEngine::share(const PreparedStatement& seen, uint64_t catalog_vers
   shared_.set(ad_hoc->text.text, catalog_version, std::move(found));
 }
 
-Status PartitionEngine::prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc) {
+Status PartitionEngine::prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc, Companions companions) {
   uint64_t catalog_version = environment_.catalog_version;
-  if (find_shared(sql, catalog_version, ad_hoc)) return Status();
+  if (find_shared(sql, catalog_version, ad_hoc, companions)) return Status();
   ad_hoc->values.clear();
-  SCYPER_ASSIGN_OR_RETURN(ad_hoc->statement, prepare_statement(sql));
+  SCYPER_ASSIGN_OR_RETURN(ad_hoc->statement, prepare_statement(sql, companions));
   if (ad_hoc->text.text.empty() || !ad_hoc->statement->is_program()) return Status();
   if (shared_.find(ad_hoc->text.text, catalog_version).state == SharedStatements::State::kNew)
     shared_.set(ad_hoc->text.text, catalog_version, {SharedStatements::State::kSeen, ad_hoc->statement});
@@ -324,7 +334,7 @@ Status PartitionEngine::prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc) {
 
 // Compiles for the current catalog and adds companions here, so that no worker has to. False: the statement does not
 // fit the catalog any more; made anew it may.
-bool PartitionEngine::make_ready(const PreparedStatement& statement) {
+bool PartitionEngine::make_ready(const PreparedStatement& statement, Companions companions) {
   if (!statement.is_program()) return true;
   auto program = database_->program_of(statement.prepared());
   if (!program.ok()) return false;
@@ -335,7 +345,9 @@ bool PartitionEngine::make_ready(const PreparedStatement& statement) {
     uint64_t version = environment_.catalog_version.load(std::memory_order_relaxed);
     wants_companions = (*program)->catalog_version() == version && database_->wants_companions(**program);
   }
-  if (wants_companions) {
+  if (wants_companions && companions == Companions::kRequest) {
+    request_companions(*program);
+  } else if (wants_companions) {
     Status added = run_exclusively([this, &program] { return add_companions(**program); });
     if (!added.ok()) return true;  // it runs without them
   }
@@ -371,29 +383,6 @@ Status PartitionEngine::execute(std::string_view sql, std::span<const Datum> par
   AdHoc ad_hoc;
   SCYPER_RETURN_IF_ERROR(prepare_ad_hoc(sql, &ad_hoc));
   return run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, limits, result);
-}
-
-Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> statement,
-                                     std::span<const Datum> parameters, const StatementLimits& limits,
-                                     query::ResultSet* result) {
-  struct Waiting : Transaction {
-    Completion completion;
-  } waiting;
-  waiting.statement = std::move(statement);
-  waiting.arguments.assign(parameters.begin(), parameters.end());
-  waiting.deadline_ns = limits.deadline_ns;
-  waiting.cancelled = limits.cancelled;
-  waiting.settings = limits.settings;
-  waiting.changed_settings = limits.changed_settings;
-  waiting.client_id = limits.client_id;
-  waiting.request_id = limits.request_id;
-  waiting.done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->completion.signal(); };
-  std::swap(waiting.result, *result);
-  Transaction* transaction = &waiting;
-  submit({&transaction, 1});
-  waiting.completion.wait();
-  std::swap(waiting.result, *result);
-  return std::move(waiting.status);
 }
 
 Status PartitionEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,

@@ -14,6 +14,7 @@
 #include "fork_gate.h"
 #include "primary/engine.h"
 #include "query/normalise.h"
+#include "read_verdicts.h"
 #include "rendezvous.h"
 #include "shared_statements.h"
 #include "statement_cache.h"
@@ -34,6 +35,8 @@ class PartitionEngine final : public Engine {
   void submit(std::span<Transaction* const> transactions) override;
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                  const StatementLimits& limits = {}) override;
+  StatusOr<ShortRead> execute_short(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                                    const StatementLimits& limits) override;
   Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                         const StatementLimits& limits = {}) override;
   Status load(std::string_view table, std::span<const Datum> values) override;
@@ -77,6 +80,10 @@ class PartitionEngine final : public Engine {
   void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
   Status run_exclusively(std::function<Status()> work);
+  // A program of the published catalog for a statement of an open transaction, from the cache or new; `*values` are its
+  // arguments, in *arena. nullptr: the transaction has to compile the text itself.
+  std::shared_ptr<const PreparedStatement> find_for_open(std::string_view sql, std::span<const Datum> parameters,
+                                                         std::vector<Datum>* values, query::ValueArena* arena);
   // For an open transaction, which waits in it. Errors: this node takes no changes.
   Status push_open(ExclusiveWork* work);
   bool is_stopping() const { return rendezvous_.is_closing(); }
@@ -91,7 +98,11 @@ class PartitionEngine final : public Engine {
   Status admit(Transaction* transaction, int64_t time_us, uint32_t* lane);
   void hand_over(TransactionQueue* queue, Chain* chain, bool crossing);
   void refuse(Chain* chain, const Status& status, Refusal why);
-  StatusOr<std::shared_ptr<const PreparedStatement>> prepare_statement(std::string_view sql);
+  // Hash companions that a program wants: who may wait builds them first; an open transaction, which holds the engine,
+  // asks for them.
+  enum class Companions : uint8_t { kBuild, kRequest };
+  StatusOr<std::shared_ptr<const PreparedStatement>> prepare_statement(std::string_view sql,
+                                                                       Companions companions = Companions::kBuild);
   // A text without parameters and what its literals became; nothing is shared where `values` stays empty.
   struct AdHoc {
     std::shared_ptr<const PreparedStatement> statement;
@@ -99,11 +110,12 @@ class PartitionEngine final : public Engine {
     query::ValueArena arena;  // of the values
     query::NormalisedText text;
   };
-  Status prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc);
-  bool find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc);
+  Status prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc, Companions companions = Companions::kBuild);
+  bool find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc,
+                   Companions companions = Companions::kBuild);
   bool searches_alike(const PreparedStatement& a, const PreparedStatement& b);
-  void share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc);
-  bool make_ready(const PreparedStatement& statement);
+  void share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc, Companions companions);
+  bool make_ready(const PreparedStatement& statement, Companions companions);
   Status add_companions(const query::Program& program);
   bool may_write(const PreparedStatement& statement) const;
   Durability::Runner archive_runner();
@@ -112,7 +124,9 @@ class PartitionEngine final : public Engine {
   Status admit_changes() const;
   void log_alone(std::string_view redo);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
-                      const StatementLimits& limits, query::ResultSet* result);
+                      const StatementLimits& limits, query::ResultSet* result, uint64_t run_us_max = 0);
+  ShortRead verdict_of(const PreparedStatement& statement) const;
+  StatusOr<ShortRead> judge(std::string_view sql, std::span<const Datum> parameters, AdHoc* ad_hoc);
   void start_queries();
   Status start_compaction(bool is_warm);
   void make_steps_due(storage::Compactor::Due due);
@@ -132,6 +146,7 @@ class PartitionEngine final : public Engine {
   std::unique_ptr<Durability> durability_;  // ends after the workers
   StatementCache statements_;
   SharedStatements shared_;
+  ReadVerdicts verdicts_;
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ForkGate> fork_gate_;

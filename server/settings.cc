@@ -244,6 +244,8 @@ std::vector<Setting> engine_settings() {
                      SCYPER_FIELD(engine.queue_capacity)),
       quantity_setting("transaction_time_max", "run time of a transaction", parse_duration_us, format_duration_us, 1,
                        1000, SCYPER_FIELD(engine.transaction_time_us_max)),
+      quantity_setting("short_read_time_max", "run time of a query on a worker; longer ones run on a snapshot; 0 = all do",
+                       parse_duration_us, format_duration_us, 1, 0, SCYPER_FIELD(engine.short_read_us_max)),
       quantity_setting("copy_memory", "rows of COPYs whose text is coming, of all together", parse_bytes, format_bytes,
                        1, 1 << 20, SCYPER_FIELD(engine.copy_bytes_max)),
       quantity_setting("redo_bytes_max", "redo of a transaction", parse_bytes, format_bytes, 1, 4096,

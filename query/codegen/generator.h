@@ -255,6 +255,7 @@ class Generator {
     return next_relation_++;
   }
   bool is_simple(const BoundQuery& query, const std::set<uint32_t>& known) const;
+  static bool is_long(const BoundQuery& query, const JoinPlan& plan);
   void gen_planned(const BoundQuery& query, const Consumer& consume);
   void gen_node(const PlanNode& node, const Body& body);
   void gen_counted(const PlanNode& node, const Body& body);

@@ -60,6 +60,7 @@ void Generator::gen_plain_query(const BoundQuery& query, const Consumer& consume
   Consumer last = limited(query, done, consume);
   JoinPlan plan = plan_joins(query, known_relations());
   resources_.footprint.is_planned |= shows_places(query, plan);
+  resources_.footprint.is_long |= is_long(query, plan);
   auto produce = [&](const Consumer& rows) {
     gen_unsorted(query, &plan, query.distinct ? deduplicated(query, rows) : rows);
   };

@@ -72,6 +72,7 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
   footprint->is_beyond_routes |= callee.is_beyond_routes;
   footprint->is_planned |= callee.is_planned;
   footprint->is_volatile |= callee.is_volatile;
+  footprint->is_long |= callee.is_long;
   for (const Route& route : callee.routes) {
     if (route.kind == Route::Kind::kConstant) {
       merge_route(footprint, route);
@@ -88,6 +89,9 @@ void merge_callee(Footprint* footprint, const Footprint& callee, const std::vect
     merge_route(footprint, mapped);
   }
 }
+
+// Estimated work of the planned queries of one statement, up to which a worker runs it between two transactions.
+constexpr double kShortWorkNs = 500e3;
 
 // What saves most time in the first run. Interpreted code is some 20 times as slow as the estimate says; better code
 // costs some 25 us an instruction more to make, while quick code runs, and saves a third of what that computes, often
@@ -274,6 +278,8 @@ Status Compiler::generate(std::string_view text, const BoundProgram& bound, Prog
   parts.footprint.is_volatile |= bound.volatile_result || parts.zone != nullptr;
   parts.footprint.reads_partitioned |= bound.is_dynamic;
   parts.footprint.all_partitions |= bound.is_dynamic;
+  parts.footprint.is_long |= bound.is_dynamic || !parts.resources.foreign.empty() ||
+                             parts.resources.work_ns > kShortWorkNs;
   for (const auto& call : parts.resources.calls)
     merge_callee(&parts.footprint, Footprint(parts.callees[call.callee]->footprint()), call.arguments);
   // what it calls itself with decides partitions, too

@@ -20,6 +20,7 @@
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
 #include "compile/setting.h"
+#include "compile/short_read.h"
 #include "compile/statement_kind.h"
 #include "compile/temporary.h"
 #include "jit/jit.h"
@@ -83,6 +84,10 @@ class DatabaseImpl final : public Database {
   bool is_query(std::string_view sql) override {
     auto statements = parse_sql(without_search_path(sql));
     return statements.ok() && statements->size() == 1 && asks_for_rows(*(*statements)[0]);
+  }
+  bool may_be_short(std::string_view sql) override {
+    auto statements = parse_sql(without_search_path(sql));
+    return statements.ok() && statements->size() == 1 && query::may_be_short(*(*statements)[0]);
   }
   StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
                                                         std::shared_ptr<const Catalog> catalog) override {

@@ -223,6 +223,24 @@ Status read_prepare(const ast::PrepareStatement& prepare, SessionCommand* out) {
   return {};
 }
 
+bool locks_rows(const ast::Statement& statement);
+
+bool locks_rows(const ast::FromItem& item) {
+  if (const auto* subquery = ast::node_if<ast::FromSubquery>(&item)) return locks_rows(*subquery->subquery);
+  const auto* join = ast::node_if<ast::FromJoin>(&item);
+  return join != nullptr && (locks_rows(*join->left) || locks_rows(*join->right));
+}
+
+// In the query itself, its common tables and its FROM.
+bool locks_rows(const ast::Statement& statement) {
+  const auto* select = ast::node_if<ast::SelectStatement>(&statement);
+  if (select == nullptr) return false;
+  return !select->locking.empty() ||
+         std::any_of(select->with.tables.begin(), select->with.tables.end(),
+                     [](const auto& table) { return locks_rows(*table.statement); }) ||
+         std::any_of(select->from.begin(), select->from.end(), [](const auto& item) { return locks_rows(*item); });
+}
+
 Status read_command(const ast::Statement& statement, SessionCommand* out) {
   if (const auto* prepare = ast::node_if<ast::PrepareStatement>(&statement)) return read_prepare(*prepare, out);
   if (const auto* transaction = ast::node_if<ast::TransactionStatement>(&statement)) {
@@ -247,6 +265,7 @@ Status read_command(const ast::Statement& statement, SessionCommand* out) {
     read_words(unsupported->command, out);
   } else if (asks_for_rows(statement)) {
     out->kind = CommandKind::kQuery;
+    out->locks_rows = locks_rows(statement);
   }
   return {};
 }

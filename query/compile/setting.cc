@@ -50,7 +50,7 @@ Status show_setting(const ast::ShowStatement& show, ResultSet* result) {
                                                                          {"client_encoding", "UTF8"},
                                                                          {"datestyle", "ISO, MDY"},
                                                                          {"standard_conforming_strings", "on"},
-                                                                         {"transaction_isolation", "serializable"},
+                                                                         {"transaction_isolation", "read committed"},
                                                                          {"timezone", "UTC"}};
   for (const auto& [name, value] : kShown) {
     if (name != show.name) continue;

@@ -173,6 +173,8 @@ class Session {
   // Statement and arguments to an answer, whatever the statement is.
   StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
+  bool may_run_on_worker(const Statement& statement) const;
+  StatusOr<std::unique_ptr<Answer>> run_on_worker(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_transaction(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_by_itself(const Statement& statement, std::span<const Datum> arguments);
   // In the open transaction of the block, which its first statement that writes begins.
@@ -240,6 +242,7 @@ class Session {
   void leave_block();
   void drop_temporary_tables();
   void warn(const char* sqlstate, const std::string& message);
+  std::optional<query::Receipt> last_receipt() const;
   std::string receipt_text() const;
 
   MessageWriter& writer() { return stream_.writer(); }
@@ -266,7 +269,8 @@ class Session {
   std::vector<std::string> savepoints_;
   std::unique_ptr<primary::OpenTransaction> open_;   // the block's, once it has written; null: none
   std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on
-  std::optional<query::Receipt> receipt_;            // of the last query
+  std::optional<query::Receipt> receipt_;            // of the last query on a snapshot
+  bool has_read_now_ = false;                        // the last query ran on a worker
   std::vector<Datum> row_;                           // as it is sent, and what was read anew for it
   query::ValueArena row_values_;
   bool skips_ = false;    // until Sync

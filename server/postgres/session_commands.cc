@@ -232,19 +232,30 @@ Status Session::discard(const SessionCommand& command) {
   return settings_->reset("all");
 }
 
+// Of the last query. One that ran on a worker saw the newest state; what is newest now holds that.
+std::optional<query::Receipt> Session::last_receipt() const {
+  if (!has_read_now_) return receipt_;
+  query::Receipt receipt;
+  receipt.lsn = context_->node->engine->log_info().last_lsn;
+  receipt.node = context_->node->engine->options().queries.node;
+  return receipt;
+}
+
 std::string Session::receipt_text() const {
-  if (!receipt_.has_value()) return "";
+  const std::optional<query::Receipt> receipt = last_receipt();
+  if (!receipt.has_value()) return "";
   char text[256];
   std::snprintf(text, sizeof text, "lsn %llu, snapshot %llu, term %llu, age %.3f ms, node %.64s",
-                static_cast<unsigned long long>(receipt_->lsn), static_cast<unsigned long long>(receipt_->snapshot),
-                static_cast<unsigned long long>(receipt_->term), receipt_->age_ms, receipt_->node.c_str());
+                static_cast<unsigned long long>(receipt->lsn), static_cast<unsigned long long>(receipt->snapshot),
+                static_cast<unsigned long long>(receipt->term), receipt->age_ms, receipt->node.c_str());
   return text;
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::show(const SessionCommand& command) {
   if (command.name == "scyper.receipt") return make_answer(command.tag, command.name, receipt_text());
   if (command.name == "scyper.lsn") {
-    return make_answer(command.tag, command.name, std::to_string(receipt_.has_value() ? receipt_->lsn : 0));
+    const std::optional<query::Receipt> receipt = last_receipt();
+    return make_answer(command.tag, command.name, std::to_string(receipt.has_value() ? receipt->lsn : 0));
   }
   if (command.name != "all") {
     SCYPER_ASSIGN_OR_RETURN(const std::string value, settings_->show(command.name));

@@ -34,7 +34,7 @@ StatusOr<query::QueryOptions> Session::query_options() {
   options.threads = settings_->threads();
   options.client = "postgres " + std::to_string(start_.process);
   options.pid = start_.process;
-  if (block_ == Block::kNone) return options;
+  if (block_ == Block::kNone || !settings_->is_isolated()) return options;
   if (pinned_ == 0) {
     query::Freshness freshness = options.freshness;
     SCYPER_RETURN_IF_ERROR(context_->node->router.pin(&freshness));
@@ -50,9 +50,17 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   // snapshots have no temporary tables that this session can rely on, nor what its block has written
   const bool has_temporary = context_->node->engine->has_temporary_tables(settings_->temporary_schema());
   if (open_ == nullptr && context_->node->engine->queries() == nullptr) return run_by_itself(statement, arguments);
-  if (open_ != nullptr || has_temporary) return run_transaction(statement, arguments);
+  // rows that a block locks stay as they are until its end
+  const bool locks = statement.command.locks_rows && block_ != Block::kNone;
+  if (locks && settings_->is_read_only()) return read_only_error();
+  if (open_ != nullptr || has_temporary || locks) return run_transaction(statement, arguments);
+  if (may_run_on_worker(statement)) {
+    SCYPER_ASSIGN_OR_RETURN(auto answer, run_on_worker(statement, arguments));
+    if (answer != nullptr) return answer;
+  }
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
+  has_read_now_ = false;
   const std::string text = with_path(statement.command.text);
   run.sql = text;
   run.parameters = statement.parameters;
@@ -63,6 +71,36 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   if (answer.ok() || !is_for_transactions(answer.status())) return answer;
   if (settings_->is_read_only()) return read_only_error();
   return run_transaction(statement, arguments);
+}
+
+// In READ COMMITTED each statement of a block sees what was committed before it, so it may run anywhere. A receipt tells
+// of a snapshot: who wants receipts gets one.
+bool Session::may_run_on_worker(const Statement& statement) const {
+  return statement.command.kind == query::CommandKind::kQuery && !settings_->reports_receipts() &&
+         (block_ == Block::kNone || !settings_->is_isolated()) && !query::mentions_activity(statement.command.text);
+}
+
+// nullptr: the query is for a snapshot.
+StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statement, std::span<const Datum> arguments) {
+  primary::Engine* engine = context_->node->engine;
+  const int64_t began_ns = monotonic_ns();
+  query::ResultSet result;
+  const auto done = engine->execute_short(with_path(statement.command.text), arguments, &result,
+                                          limits(statement.command.text));
+  const bool has_ended = !done.ok() || *done == primary::ShortRead::kDone;
+  if (has_ended) {
+    context_->node->counters.requests.note(RequestProtocol::kPostgres, RequestKind::kQuery, done.ok(), began_ns);
+  }
+  SCYPER_RETURN_IF_ERROR(done.status());
+  if (*done == primary::ShortRead::kLong) return std::unique_ptr<Answer>();
+  if (*done == primary::ShortRead::kWrites) {
+    if (settings_->is_read_only()) return read_only_error();
+    return run_transaction(statement, arguments);
+  }
+  for (const auto& [name, value] : std::exchange(changed_settings_, {}))
+    SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
+  has_read_now_ = true;
+  return make_answer(std::move(result));
 }
 
 std::string Session::with_path(std::string_view sql) const {

@@ -27,8 +27,8 @@ class Node:
 
     def __init__(self, program, *flags, has_http=False):
         self.process = subprocess.Popen(
-            [program, "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0" if has_http else "", "--postgres-listen", "127.0.0.1:0", "--partitions", "2",
-             "--workers", "1", "--memory", "1GB", *flags], stdout=subprocess.PIPE, text=True)
+            [program, "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0" if has_http else "", "--postgres-listen", "127.0.0.1:0", "--partitions", "4",
+             "--workers", "2", "--memory", "1GB", *flags], stdout=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)  # whatever fails before stop()
         line = next((line for line in self.process.stdout if "PostgreSQL clients on port" in line), "")  # behind what recovery says
         self.port = int(re.search(r"PostgreSQL clients on port (\d+)", line).group(1))

@@ -209,9 +209,9 @@ TEST_F(PostgresTest, ModesOfTransactions) {
   EXPECT_EQ(value_of("SET TRANSACTION READ WRITE", "transaction_read_only"), "off");
   EXPECT_EQ(
       value_of("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ", "transaction_isolation"),
-      "serializable");
+      "read committed");
   EXPECT_EQ(value_of("COMMIT", "transaction_isolation"), "repeatable read");
-  EXPECT_EQ(value_of("BEGIN ISOLATION LEVEL READ COMMITTED", "transaction_isolation"), "read committed");
+  EXPECT_EQ(value_of("BEGIN ISOLATION LEVEL SERIALIZABLE", "transaction_isolation"), "serializable");
   EXPECT_EQ(value_of("ROLLBACK", "transaction_isolation"), "repeatable read");
 }
 

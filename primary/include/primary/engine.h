@@ -57,6 +57,7 @@ struct EngineOptions {
   bool physical_crossing = false;
   uint32_t queue_capacity = 4096;  // transactions per worker; a full queue refuses with 53300 and a retry hint
   uint64_t transaction_time_us_max = 10'000'000;  // 57014 beyond
+  uint64_t short_read_us_max = 2'000;  // run time of a query on a worker; beyond, it goes to a snapshot. 0: none runs there
   size_t redo_bytes_max = kRecordBytesMax;        // row changes in redo per transaction; 53400 beyond
   size_t scratch_bytes_max = size_t{256} << 20;   // intermediate results per transaction; 53200 beyond
   size_t copy_bytes_max = size_t{1} << 30;        // rows of all COPYs that have not ended; 53200 beyond
@@ -91,6 +92,13 @@ struct StatementLimits {
   uint64_t request_id = 0;
 };
 
+// What became of a query that execute_short() was given.
+enum class ShortRead : uint8_t {
+  kDone,    // it ran on a worker
+  kLong,    // it is for a snapshot; nothing has happened
+  kWrites,  // it calls a function that writes: it is for execute(); nothing has happened
+};
+
 // One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and
 // what its arguments point to until `done` was called; it may be reused then.
 struct Transaction {
@@ -102,6 +110,7 @@ struct Transaction {
   const std::atomic<bool>* cancelled = nullptr;    // as in StatementLimits; null = none
   const query::SettingValues* settings = nullptr;  // as there
   std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
+  uint64_t run_us_max = 0;  // 57014 beyond; 0 = EngineOptions::transaction_time_us_max
   // Called once, by a worker thread (or by submit's caller when it is refused): must be quick and must not block.
   void (*done)(Transaction*) = nullptr;
   void* owner = nullptr;
@@ -168,6 +177,12 @@ class Engine {
   // Stops at the first error.
   virtual Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                                 const StatementLimits& limits = {}) = 0;
+
+  // A query that asks for rows, as a read-only transaction on a worker if it is short: it accesses few rows by index.
+  // The answer holds every commit that was acknowledged before. A query that runs for longer than short_read_us_max is
+  // ended there and is kLong; so are queries of its shape for some seconds.
+  virtual StatusOr<ShortRead> execute_short(std::string_view sql, std::span<const Datum> parameters,
+                                            query::ResultSet* result, const StatementLimits& limits);
 
   // A transaction of several statements, which come while it is open. Waits until it has the engine for itself.
   virtual StatusOr<std::unique_ptr<OpenTransaction>> begin();

@@ -109,6 +109,9 @@ class Database {
   virtual StatusOr<std::shared_ptr<const Prepared>> prepare(std::string_view sql) = 0;
   // Whether the text is one statement that asks for rows (SELECT, WITH, VALUES, EXPLAIN, SHOW): parsed only.
   virtual bool is_query(std::string_view sql) = 0;
+  // Whether a query may be short enough for a worker, as far as its text tells: parsed only. Its program's Footprint
+  // (is_long, writes) decides.
+  virtual bool may_be_short(std::string_view sql) = 0;
   // The same for a catalog that may have been replaced since: for queries on a snapshot.
   virtual StatusOr<std::shared_ptr<const Prepared>> prepare_for(std::string_view sql,
                                                                 std::shared_ptr<const Catalog> catalog) = 0;

@@ -32,6 +32,7 @@ struct Footprint {
   bool is_beyond_routes = false;  // some partition is decided by what no route tells
   bool is_planned = false;        // the order of rows may depend on sizes and samples of tables
   bool is_volatile = false;       // its outcome is no function of database, arguments and transaction time
+  bool is_long = false;           // its queries are estimated to take longer than a worker spends on a read
   uint32_t hidden_keys = 0;       // searches in indexes on expressions and in partial ones
   std::vector<Route> routes;
 };

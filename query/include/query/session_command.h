@@ -61,6 +61,7 @@ struct SessionCommand {
   FetchCommand fetch;
   bool is_scrolling = false;  // DECLARE ... SCROLL
   bool is_held = false;       // DECLARE ... WITH HOLD
+  bool locks_rows = false;    // of kQuery and DECLARE: FOR UPDATE, FOR SHARE or their kin
 };
 
 // The statements of a text, in order; empty for blank text. Errors as a parser's: 42601 with position. Threads: any.

@@ -1,0 +1,24 @@
+#include "read_verdicts.h"
+
+namespace scyper::primary {
+
+namespace {
+constexpr int64_t kLongForNs = 10'000'000'000;
+}
+
+std::optional<ShortRead> ReadVerdicts::find(const std::string& shape, uint64_t catalog_version, int64_t now_ns) {
+  MutexLock lock(&mutex_);
+  const auto found = by_shape_.find(shape);
+  if (found == by_shape_.end() || found->second.catalog_version != catalog_version) return std::nullopt;
+  const Entry& entry = found->second;
+  if (entry.verdict == ShortRead::kLong && now_ns - entry.since_ns >= kLongForNs) return std::nullopt;
+  return entry.verdict;
+}
+
+void ReadVerdicts::set(const std::string& shape, uint64_t catalog_version, ShortRead verdict, int64_t now_ns) {
+  MutexLock lock(&mutex_);
+  if (by_shape_.size() >= capacity_ && !by_shape_.contains(shape)) by_shape_.clear();
+  by_shape_[shape] = {catalog_version, verdict, now_ns};
+}
+
+}  // namespace scyper::primary

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Blocks of BEGIN ... COMMIT as programs write them: what they read, lock and change, from several sessions at once.
+
+Usage: postgres_blocks.py SCYPERD
+Each check says what it found; the exit code counts the failures.
+"""
+import pathlib
+import sys
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from postgres_servers import CHECKS, Node, expect, optional
+
+psycopg = optional("psycopg")
+SCHEMA = """
+CREATE TABLE stock (id integer PRIMARY KEY, amount integer NOT NULL, name text) PARTITION BY HASH (id);
+INSERT INTO stock SELECT i, 10, 'item ' || i FROM generate_series(1, 200) i;
+CREATE TABLE jobs (id integer PRIMARY KEY, state text NOT NULL DEFAULT 'new', runs integer NOT NULL DEFAULT 0);
+INSERT INTO jobs SELECT i FROM generate_series(1, 60) i;
+CREATE TABLE log (id bigint GENERATED ALWAYS AS IDENTITY, what text);
+CREATE FUNCTION note(t text) RETURNS bigint LANGUAGE sql AS 'INSERT INTO log (what) VALUES (t) RETURNING id';
+"""
+
+
+def together(work, count):
+    """Runs work(i) in so many threads; the errors that they end with."""
+    errors = []
+
+    def run(i):
+        try:
+            work(i)
+        except Exception as error:  # pylint: disable=broad-except
+            errors.append(f"{type(error).__name__}: {error}")
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
+def one(connection, sql, *values):
+    row = connection.execute(sql, values).fetchone()
+    return row[0] if row is not None else None
+
+
+def locked_rows(node):
+    def take(_):
+        with psycopg.connect(node.conninfo) as connection:
+            for _ in range(25):
+                amount = one(connection, "SELECT amount FROM stock WHERE id = %s FOR UPDATE", 1)
+                connection.execute("UPDATE stock SET amount = %s WHERE id = %s", (amount - 1, 1))
+                connection.commit()
+
+    with psycopg.connect(node.conninfo, autocommit=True) as connection:
+        connection.execute("UPDATE stock SET amount = 100 WHERE id = 1")
+        errors = together(take, 4)
+        expect("FOR UPDATE: no update is lost", one(connection, "SELECT amount FROM stock WHERE id = 1") == 0 and not errors, str(errors))
+
+
+def job_queue(node):
+    done = []
+
+    def work(_):
+        with psycopg.connect(node.conninfo) as connection:
+            while True:
+                job = one(connection, "SELECT id FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED")
+                if job is None:
+                    connection.rollback()
+                    return
+                connection.execute("UPDATE jobs SET state = 'done', runs = runs + 1 WHERE id = %s", (job,))
+                connection.commit()
+                done.append(job)
+
+    errors = together(work, 4)
+    expect("SKIP LOCKED: each job runs once", sorted(done) == list(range(1, 61)) and not errors, f"{len(done)} runs, {errors}")
+
+
+def levels(node):
+    with psycopg.connect(node.conninfo) as reader, psycopg.connect(node.conninfo, autocommit=True) as writer:
+        expect("the default level", one(reader, "SHOW transaction_isolation") == "read committed")
+        reader.rollback()
+        before = one(reader, "SELECT amount FROM stock WHERE id = 2")
+        writer.execute("UPDATE stock SET amount = 77 WHERE id = 2")
+        expect("READ COMMITTED: a statement sees what was committed before it", (before, one(reader, "SELECT amount FROM stock WHERE id = 2")) == (10, 77))
+        total = one(reader, "SELECT sum(amount) FROM stock WHERE id > 1")
+        writer.execute("UPDATE stock SET amount = 78 WHERE id = 2")
+        expect("so does a long one", one(reader, "SELECT sum(amount) FROM stock WHERE id > 1") == total + 1)
+        reader.execute("UPDATE stock SET amount = amount + 1 WHERE id = 3")
+        reader.commit()
+        expect("and it may write after others have", one(writer, "SELECT amount FROM stock WHERE id = 3") == 11)
+
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        before = one(reader, "SELECT amount FROM stock WHERE id = 2")
+        writer.execute("UPDATE stock SET amount = 5 WHERE id = 2")
+        expect("REPEATABLE READ: the block reads one state", (before, one(reader, "SELECT amount FROM stock WHERE id = 2")) == (78, 78))
+        try:
+            reader.execute("UPDATE stock SET amount = amount + 1 WHERE id = 2")
+            found = "no error"
+        except psycopg.Error as error:
+            found = error.sqlstate
+        expect("REPEATABLE READ: who writes what another has changed is told so", found == "40001", found)
+        reader.rollback()
+
+
+def functions_that_write(node):
+    with psycopg.connect(node.conninfo, autocommit=True) as connection:
+        numbers = [one(connection, "SELECT note(%s)", f"n{i}") for i in range(5)]
+        expect("SELECT f(), where f writes, runs once", numbers == list(range(1, 6)) and one(connection, "SELECT count(*) FROM log") == 5, str(numbers))
+        connection.execute("SET default_transaction_read_only = on")
+        try:
+            connection.execute("SELECT note('x')")
+            found = "no error"
+        except psycopg.Error as error:
+            found = error.sqlstate
+        expect("and not in a transaction that only reads", found == "25006", found)
+
+
+def own_changes(node):
+    with psycopg.connect(node.conninfo) as connection:
+        for i in range(3):
+            connection.execute("INSERT INTO stock VALUES (%s, 1, 'new')", (1000 + i,))
+            connection.execute("UPDATE stock SET amount = amount + 5 WHERE id = %s", (1000 + i,))
+            expect(f"a block sees what it has changed ({i})", one(connection, "SELECT amount FROM stock WHERE id = %s", 1000 + i) == 6)
+            connection.execute("SAVEPOINT s")
+            connection.execute("DELETE FROM stock WHERE id = %s", (1000 + i,))
+            connection.execute("ROLLBACK TO s")
+        connection.execute("CREATE TABLE made (a integer PRIMARY KEY)")
+        connection.execute("INSERT INTO made VALUES (1)")
+        expect("and what it has defined", one(connection, "SELECT a FROM made WHERE a = 1") == 1)
+        connection.rollback()
+        expect("all of which goes", one(connection, "SELECT count(*) FROM stock WHERE id >= 1000") == 0)
+
+
+def main():
+    if psycopg is None:
+        return 0
+    node = Node(sys.argv[1])
+    with psycopg.connect(node.conninfo, autocommit=True) as connection:
+        for statement in SCHEMA.strip().split("\n"):
+            connection.execute(statement)
+    for check in (locked_rows, job_queue, levels, functions_that_write, own_changes):
+        check(node)
+    expect("the node stops as it should", node.stop() == 0)
+    return CHECKS.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -26,7 +26,8 @@ bool is_arithmetic(std::string_view op) { return op == "+" || op == "-" || op ==
 
 // Does it look a zone up by its name, in a database that a node which replays the statement need not have?
 bool reads_zones(const Builtin& f) {
-  return (f.name == "timezone" && f.parameters[0] == TypeId::kText) ||
+  return (f.name.find("jsonb_path_") != std::string_view::npos && f.name.ends_with("_tz")) ||
+         (f.name == "timezone" && f.parameters[0] == TypeId::kText) ||
          (f.name == "date_trunc" && f.parameters.size() == 3) ||
          (f.name == "make_timestamptz" && f.parameters.size() == 7);
 }
@@ -200,9 +201,15 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
     return error("0A000", "comparing a row with something else is not supported", location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr like, make_like_operator(op, &left, &right, location));
   if (like != nullptr) return like;
-  if (is_json_text(left->type) && (op == "->" || op == "->>" || op == "#>" || op == "#>>")) {
-    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kJsonb), Coercion::kExplicit));
+  const bool is_checked = is_checked_text(left->type) || is_checked_text(right->type);
+  if (is_checked && is_comparison(op)) {
+    std::vector<BoundPtr> args;
+    args.push_back(std::move(left));
+    args.push_back(std::move(right));
+    return no_operator(op, args, location);
   }
+  if (op == "@?" || op == "@@") return make_path_operator(op, std::move(left), std::move(right), location);
+  const bool is_of_json = is_json_text(left->type) && (op == "->" || op == "->>" || op == "#>" || op == "#>>");
   SCYPER_RETURN_IF_ERROR(type_unknown_operands(op, &left, &right, location));
   TypeId a = left->type.id;
   TypeId b = right->type.id;
@@ -214,7 +221,8 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
   } else if (op == "||" && !arrays) {
     SCYPER_RETURN_IF_ERROR(match_concatenated(&left, &right, location));
   }
-  std::string_view function = op;
+  const std::string json_op = absl::StrCat(" json", std::string(op));
+  std::string_view function = is_of_json ? json_op : op;
   if (op == "||" && arrays) {
     bool both = (a == TypeId::kArray || a == TypeId::kUnknown) && (b == TypeId::kArray || b == TypeId::kUnknown);
     function = both ? "array_cat" : a == TypeId::kArray ? "array_append" : "array_prepend";
@@ -280,7 +288,7 @@ Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPt
 }
 
 Status Binder::no_operator(std::string_view op, const std::vector<BoundPtr>& args, int32_t location) const {
-  auto shown = [](const BoundPtr& e) { return type_name(without_modifiers(e->type)); };
+  auto shown = [](const BoundPtr& e) { return type_name(plain_type(e->type)); };
   return with_hint(error("42883",
                          absl::StrCat("operator does not exist: ", args.size() == 2 ? shown(args[0]) + " " : "",
                                       std::string(op), " ", args.empty() ? "" : shown(args.back())),
@@ -306,7 +314,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
     if (!is_operator && (name == "like" || name == "ilike") && args.size() == 2)
       return no_like_operator(name, args, location);
     if (!is_operator) return make_user_call(name, GivenArguments{std::move(args), {}, false}, location);
-    return no_operator(name, args, location);
+    return no_operator(written_as.empty() ? name : written_as, args, location);
   }
   if (std::find(best->parameters.begin(), best->parameters.end(), TypeId::kArray) != best->parameters.end() &&
       best->op == BuiltinOp::kRuntime) {
@@ -444,6 +452,8 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
   if (named && !place_arguments(name, call.arg_names, &given.args))
     return make_user_call(name, std::move(given), call.location);  // does not exist
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
+  if (!fits_marks(name, given.args)) return make_user_call(name, std::move(given), call.location);
+  SCYPER_RETURN_IF_ERROR(coerce_marked(name, &given.args));
   if (find_builtins(name).empty()) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr cast, bind_type_call(call, &given));
     if (cast != nullptr) return cast;

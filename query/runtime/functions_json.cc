@@ -11,6 +11,7 @@ namespace scyper::query {
 
 // Declared where the builtins are listed (bind/builtins_jsonb.cc).
 extern const ir::External k_fn_to_json;
+extern const ir::External k_fn_array_to_json;
 extern const ir::External k_fn_json_row;
 extern const ir::External k_fn_json_row_pretty;
 extern const ir::External k_fn_json_build_object;
@@ -71,6 +72,16 @@ SCYPER_FUNCTION(to_json) {
   std::string text;
   append_value(&text, types[0], args[0]);
   return give_copy(c, out, text);
+}
+// The array, whether each element begins a line.
+SCYPER_FUNCTION(array_to_json) {
+  const ArrayValue* array = array_of(args[0]);
+  std::string text = "[";
+  for (int32_t i = 0; i < array->size; i++) {
+    if (i > 0) text += args[1].lo != 0 ? ",\n " : ",";
+    append_value(&text, element_of(types[0]), array->elements[i]);
+  }
+  return give_copy(c, out, text + "]");
 }
 // A row: names of columns and their values.
 SCYPER_FUNCTION(json_row) { return give_row(c, args, count, types, ",", out); }
@@ -133,6 +144,7 @@ SCYPER_FUNCTION(json_of_pairs) {
 }  // namespace
 
 SCYPER_DEFINE_FUNCTION(to_json)
+SCYPER_DEFINE_FUNCTION(array_to_json)
 SCYPER_DEFINE_FUNCTION(json_row)
 SCYPER_DEFINE_FUNCTION(json_row_pretty)
 SCYPER_DEFINE_FUNCTION(json_build_object)

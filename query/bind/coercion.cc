@@ -176,6 +176,15 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   return make_constant(target, value, expr->location);
 }
 
+namespace {
+// json and jsonb become each other by assignment; other texts become json and jsonpath by a cast.
+void note_json_cast(const SqlType& from, const SqlType& target, Coercion* needed) {
+  if (is_json_text(from) && target.id == TypeId::kJsonb) *needed = Coercion::kAssignment;
+  if (!is_checked_text(target)) return;
+  *needed = is_json_text(target) && from.id == TypeId::kJsonb ? Coercion::kAssignment : Coercion::kExplicit;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion context) {
   const SqlType from = expr->type;
   if (from == target) return expr;
@@ -227,9 +236,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
   if (from.id == TypeId::kArray || target.id == TypeId::kArray)
     needed = is_string(target.id) ? Coercion::kAssignment : Coercion::kExplicit;
   if (from.id == TypeId::kEnum && target.id == TypeId::kEnum) exists = from.length == target.length;
-  if (is_json_text(from) && target.id == TypeId::kJsonb) needed = Coercion::kAssignment;
-  if (is_checked_text(target))
-    needed = is_json_text(target) && from.id == TypeId::kJsonb ? Coercion::kAssignment : Coercion::kExplicit;
+  note_json_cast(from, target, &needed);
   if (!exists || needed > context)
     return error(context == Coercion::kExplicit ? "42846" : "42804",
                  absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)), expr->location);

@@ -18,6 +18,8 @@ extern const ir::External k_fn_json_row;
 extern const ir::External k_fn_json_row_pretty;
 extern const ir::External k_fn_json_build_object;
 extern const ir::External k_fn_json_build_array;
+extern const ir::External k_fn_json_build_array_of;
+extern const ir::External k_fn_json_build_object_of;
 extern const ir::External k_fn_json_agg;
 extern const ir::External k_fn_json_pair;
 extern const ir::External k_fn_json_of_pairs;
@@ -43,12 +45,19 @@ void add_json_functions(BuiltinTable* t) {
     builtin.strict = false;
     builtin.variadic = true;
   }
+  add(" variadic json_build_array", {T::kArray}, k_fn_json_build_array_of);
+  add(" variadic json_build_object", {T::kArray}, k_fn_json_build_object_of);
   add(" json_agg", {T::kArray, T::kBool, T::kBool}, k_fn_json_agg);
   add(" json_pair", {T::kUnknown, T::kUnknown}, k_fn_json_pair).strict = false;
   add(" json_of_pairs", {T::kArray}, k_fn_json_of_pairs);
 }
 // Functions that replace parts of a document.
 void add_changes(BuiltinTable* t) {
+  t->runtime("jsonb_concat", {T::kJsonb, T::kJsonb}, T::kJsonb, k_fn_jsonb_concat);
+  t->runtime("jsonb_delete", {T::kJsonb, T::kText}, T::kJsonb, k_fn_jsonb_delete_key);
+  t->runtime("jsonb_delete", {T::kJsonb, T::kInt4}, T::kJsonb, k_fn_jsonb_delete_index);
+  t->runtime("jsonb_delete", {T::kJsonb, T::kArray}, T::kJsonb, k_fn_jsonb_delete_keys);
+  t->runtime("jsonb_delete_path", {T::kJsonb, T::kArray}, T::kJsonb, k_fn_jsonb_delete_path);
   t->runtime("jsonb_set", {T::kJsonb, T::kArray, T::kJsonb}, T::kJsonb, k_fn_jsonb_set);
   t->runtime("jsonb_set", {T::kJsonb, T::kArray, T::kJsonb, T::kBool}, T::kJsonb, k_fn_jsonb_set);
   t->runtime(" jsonb_assign", {T::kJsonb, T::kArray, T::kBool, T::kJsonb}, T::kJsonb, k_fn_jsonb_assign).strict = false;
@@ -64,7 +73,28 @@ void add_changes(BuiltinTable* t) {
 }
 }  // namespace
 
+namespace {
+// The functions behind operators, which PostgreSQL lets call by name.
+void add_named_operators(BuiltinTable* t) {
+  t->runtime("jsonb_contains", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contains);
+  t->runtime("jsonb_contained", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contained);
+  t->runtime("jsonb_exists", {T::kJsonb, T::kText}, T::kBool, k_fn_jsonb_exists);
+  t->runtime("jsonb_exists_any", {T::kJsonb, T::kArray}, T::kBool, k_fn_jsonb_exists_any);
+  t->runtime("jsonb_exists_all", {T::kJsonb, T::kArray}, T::kBool, k_fn_jsonb_exists_all);
+  t->runtime("jsonb_object_field", {T::kJsonb, T::kText}, T::kJsonb, k_fn_jsonb_field).may_return_null = true;
+  t->runtime("jsonb_object_field_text", {T::kJsonb, T::kText}, T::kText, k_fn_jsonb_field_text).may_return_null = true;
+  t->runtime("jsonb_array_element", {T::kJsonb, T::kInt4}, T::kJsonb, k_fn_jsonb_element).may_return_null = true;
+  t->runtime("jsonb_array_element_text", {T::kJsonb, T::kInt4}, T::kText, k_fn_jsonb_element_text).may_return_null =
+      true;
+  for (bool object : {false, true})
+    t->runtime(object ? " variadic jsonb_build_object" : " variadic jsonb_build_array", {T::kArray}, T::kJsonb,
+               object ? k_fn_jsonb_build_object_of : k_fn_jsonb_build_array_of)
+        .takes_types = true;
+}
+}  // namespace
+
 void add_jsonb_functions(BuiltinTable* t) {
+  add_named_operators(t);
   auto texts = [](const std::vector<SqlType>&) { return make_array(make_type(T::kText)); };
   auto documents = [](const std::vector<SqlType>&) { return make_array(make_type(T::kJsonb)); };
   auto nullable = [&](std::string_view name, T second, T result, const ir::External& function) {

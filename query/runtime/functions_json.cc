@@ -16,6 +16,8 @@ extern const ir::External k_fn_json_row;
 extern const ir::External k_fn_json_row_pretty;
 extern const ir::External k_fn_json_build_object;
 extern const ir::External k_fn_json_build_array;
+extern const ir::External k_fn_json_build_array_of;
+extern const ir::External k_fn_json_build_object_of;
 extern const ir::External k_fn_json_agg;
 extern const ir::External k_fn_json_pair;
 extern const ir::External k_fn_json_of_pairs;
@@ -110,6 +112,17 @@ SCYPER_FUNCTION(json_build_array) {
   }
   return give_copy(c, out, text + "]");
 }
+// json_build_...(VARIADIC array): its elements are the arguments.
+SCYPER_FUNCTION(json_build_array_of) {
+  const ArrayValue* array = array_of(args[0]);
+  const std::vector<SqlType> elements(static_cast<size_t>(array->size), element_of(types[0]));
+  return fn_json_build_array(c, array->elements, array->size, out, elements.data());
+}
+SCYPER_FUNCTION(json_build_object_of) {
+  const ArrayValue* array = array_of(args[0]);
+  const std::vector<SqlType> elements(static_cast<size_t>(array->size), element_of(types[0]));
+  return fn_json_build_object(c, array->elements, array->size, out, elements.data());
+}
 // What json_agg() has collected, whether its texts are documents, whether each begins a line.
 SCYPER_FUNCTION(json_agg) {
   const ArrayValue* array = array_of(args[0]);
@@ -149,6 +162,8 @@ SCYPER_DEFINE_FUNCTION(json_row)
 SCYPER_DEFINE_FUNCTION(json_row_pretty)
 SCYPER_DEFINE_FUNCTION(json_build_object)
 SCYPER_DEFINE_FUNCTION(json_build_array)
+SCYPER_DEFINE_FUNCTION(json_build_array_of)
+SCYPER_DEFINE_FUNCTION(json_build_object_of)
 SCYPER_DEFINE_FUNCTION(json_agg)
 SCYPER_DEFINE_FUNCTION(json_pair)
 SCYPER_DEFINE_FUNCTION(json_of_pairs)

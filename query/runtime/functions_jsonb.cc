@@ -147,7 +147,7 @@ const Json* element_of_root(const Json& json, int64_t index) {
 
 // A key and what it stands for, behind what the object has.
 int32_t append_pair(ExecContext* c, const SqlType* types, const Datum* args, Json* object) {
-  if (types[0].id == TypeId::kArray || types[0].id == TypeId::kJsonb)
+  if (types[0].id == TypeId::kArray || types[0].id == TypeId::kJsonb || is_json_text(types[0]))
     return c->fail("22023", "key value must be scalar, not array, composite, or json");
   object->keys.push_back(types[0].id != TypeId::kBool ? json_scalar_text(types[0], args[0])
                          : args[0].lo != 0            ? "true"
@@ -319,6 +319,17 @@ SCYPER_FUNCTION(jsonb_build_object) {
   }
   json_normalise(&json);
   return give_json(c, json, out);
+}
+// jsonb_build_...(VARIADIC array): its elements are the arguments.
+SCYPER_FUNCTION(jsonb_build_array_of) {
+  const ArrayValue* array = array_of(args[0]);
+  const std::vector<SqlType> elements(static_cast<size_t>(array->size), element_of(types[0]));
+  return fn_jsonb_build_array(c, array->elements, array->size, out, elements.data());
+}
+SCYPER_FUNCTION(jsonb_build_object_of) {
+  const ArrayValue* array = array_of(args[0]);
+  const std::vector<SqlType> elements(static_cast<size_t>(array->size), element_of(types[0]));
+  return fn_jsonb_build_object(c, array->elements, array->size, out, elements.data());
 }
 // jsonb_object_agg() collects objects of one key, and makes one of them: the last of equal keys wins.
 SCYPER_FUNCTION(jsonb_pair) {

@@ -316,7 +316,8 @@ Status json_change(Json* json, const std::vector<std::string_view>& path, JsonCh
   if (!is_container(*json))
     return sql_error("22023",
                      change == JsonChange::kDelete ? "cannot delete path in scalar" : "cannot set path in scalar");
-  return path.empty() ? absl::OkStatus() : change_at(json, path, 0, change, value);
+  const bool has_nothing = json->items.empty() && (change == JsonChange::kSet || change == JsonChange::kDelete);
+  return path.empty() || has_nothing ? absl::OkStatus() : change_at(json, path, 0, change, value);
 }
 
 const char* json_type_name(JsonKind kind) {

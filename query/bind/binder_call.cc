@@ -413,8 +413,9 @@ const char* clause_of_aggregates(const ast::FunctionCall& call) {
 
 namespace {
 // f(VARIADIC array), of a builtin function that takes any number of values.
-bool is_spread(const std::string& name, const std::vector<BoundPtr>& args) {
-  return args.size() == 1 && args[0]->type.id == TypeId::kArray && !find_builtins(" variadic " + name).empty();
+bool is_spread(const ast::FunctionCall& call, const std::vector<BoundPtr>& args) {
+  return call.variadic && args.size() == 1 && args[0]->type.id == TypeId::kArray &&
+         !find_builtins(" variadic " + call.name.back()).empty();
 }
 }  // namespace
 
@@ -458,9 +459,8 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
     return make_user_call(name, std::move(given), call.location);
   if (named && !place_arguments(name, call.arg_names, &given.args))
     return make_user_call(name, std::move(given), call.location);  // does not exist
-  if (call.variadic && !is_spread(name, given.args))
-    return error("0A000", "VARIADIC arguments are not supported", call.location);
-  if (call.variadic) return make_call(" variadic " + name, std::move(given.args), call.location, name);
+  if (is_spread(call, given.args)) return make_call(" variadic " + name, std::move(given.args), call.location, name);
+  if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
   if (!fits_marks(name, given.args)) return make_user_call(name, std::move(given), call.location);
   SCYPER_RETURN_IF_ERROR(coerce_marked(name, &given.args));
   if (find_builtins(name).empty()) {

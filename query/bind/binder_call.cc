@@ -471,10 +471,9 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
     if (arg->kind != BoundKind::kRow) continue;
     bool json = name == "to_jsonb" || name == "jsonb_build_object" || name == "jsonb_build_array";
     if (name == "row_to_json") return row_to_json(call, std::move(given.args));
-    if (name == "to_json" || name == "json_build_object" || name == "json_build_array") {
-      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg), " json_row"));
-    } else if (json) {
-      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg)));
+    const bool text = name == "to_json" || name == "json_build_object" || name == "json_build_array";
+    if (json || text) {
+      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg), text ? " json_row" : "jsonb_build_object"));
     } else {
       SCYPER_ASSIGN_OR_RETURN(arg, row_text(std::move(arg)));
     }

@@ -199,10 +199,11 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
         error("42809", absl::StrCat("cannot create index on relation \"", create.table.name.back(), "\""), -1),
         "This operation is not supported for foreign tables.");
   if (old_->views.count(create.table.name.back()) != 0)
-    return with_detail(
-        error("42809", absl::StrCat("cannot create index on relation \"", bare_name(create.table.name.back()), "\""),
-              -1),
-        "This operation is not supported for views.");
+    return with_detail(error("42809",
+                             absl::StrCat("cannot create index on relation \"",
+                                          std::string(bare_name(create.table.name.back())), "\""),
+                             -1),
+                       "This operation is not supported for views.");
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name));
   SCYPER_RETURN_IF_ERROR(make_room_for_index(table->schema()));
   if (next_ != nullptr) table = next().find_table(table->schema().name);

@@ -10,6 +10,7 @@
 #include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
+#include "bind/unordered_types.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
@@ -161,7 +162,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
                                                           bool keep_unknown) {
   check_stack();
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
-  if (has_expanded_sets(select, catalog_)) return bind_expanded_sets(select, parent, keep_unknown);
+  if (has_expanded_sets(select, catalog_, is_set_function)) return bind_expanded_sets(select, parent, keep_unknown);
   const Nested nested(this);
   if (select.with_ties && !select.distinct_on.empty())
     return error("0A000", "WITH TIES with DISTINCT ON is not supported", select.location);
@@ -291,6 +292,9 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     window_query_ = query;
   }
   query->distinct = select.distinct && select.distinct_on.empty();
+  for (const OutputColumn& output : query->outputs)
+    if (query->distinct && is_checked_text(output.expr->type))
+      return error("42883", lacks_equality(output.expr->type), output.expr->location);
   SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
   SCYPER_RETURN_IF_ERROR(bind_distinct_on(select, &scope, query));
   for (const OrderItem& item : query->order) {
@@ -539,7 +543,7 @@ Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scop
     order.descending = item.direction == ast::SortDirection::kDescending;
     order.nulls_first =
         item.nulls == ast::NullsOrder::kDefault ? order.descending : item.nulls == ast::NullsOrder::kFirst;
-    SCYPER_RETURN_IF_ERROR(add_order(order, query, item.location));
+    SCYPER_RETURN_IF_ERROR(add_order(order, query, item.expr->location));
   }
   return absl::OkStatus();
 }

@@ -419,7 +419,10 @@ StatusOr<BoundPtr> PlBinder::expression(const ast::Expr& expr, const SqlType& ty
 // PL/pgSQL assigns through text where no assignment cast exists; lengths are enforced as by an assignment.
 StatusOr<BoundPtr> Binder::coerce_assign(BoundPtr expr, const SqlType& type) {
   if (expr->type == type) return expr;
-  const bool string_target = is_string(type.id) && !is_json_text(type);
+  const bool string_target = is_string(type.id) && !is_checked_text(type);
+  if (is_checked_text(expr->type) && !is_string(type.id)) {
+    SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kExplicit));
+  }
   return coerce(std::move(expr), type, string_target ? Coercion::kAssignment : Coercion::kExplicit);
 }
 

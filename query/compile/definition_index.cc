@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/collation.h"
+#include "bind/index_nulls.h"
 #include "bind/target_name.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
@@ -12,6 +13,7 @@
 #include "parse/text.h"
 #include "query/local_indexes.h"
 #include "runtime/memory.h"
+#include "storage/json_text_type.h"
 
 // CREATE INDEX. The key of an index on an expression is a hidden column that is generated of the others, and so is a
 // partial index's predicate: whatever changes rows, undoes or repeats it, keeps such an index as any other. The hidden
@@ -19,16 +21,11 @@
 namespace scyper::query {
 
 Status Definer::check_index(const ast::CreateIndexStatement& create) const {
-  if (create.method != "btree" && create.method != "hash")
-    return error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"), -1);
   if (!create.include.empty() && create.method == "hash")
     return error("0A000", "access method \"hash\" does not support included columns", -1);
   if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
   for (const auto& element : create.elements) {
-    const bool descending = element.direction == ast::SortDirection::kDescending;
     if (!element.collation.empty()) SCYPER_RETURN_IF_ERROR(check_collation_name(element.collation.back()));
-    if (element.nulls != ast::NullsOrder::kDefault && (element.nulls == ast::NullsOrder::kFirst) != descending)
-      return error("0A000", "this NULLS order in an index is not supported", element.location);
   }
   return absl::OkStatus();
 }
@@ -75,6 +72,53 @@ std::string plain_column(const ast::IndexElement& element) {
 }  // namespace
 
 namespace {
+// Whether PostgreSQL has an operator class of the type for the access method.
+bool has_operator_class(std::string_view method, const SqlType& type) {
+  using T = TypeId;
+  if (method == "gin") return type.id == T::kArray || type.id == T::kJsonb;
+  if (method == "spgist") return is_string(type.id) && type.id != T::kChar;
+  if (method == "gist") return false;
+  if (method == "btree" || method == "hash") return !is_checked_text(type);
+  return type.id != T::kBool && type.id != T::kJsonb && type.id != T::kArray && !is_checked_text(type);
+}
+
+// Methods that are PostgreSQL's and not ours are refused as PostgreSQL refuses a wrong type, else by name.
+Status check_method(const ast::CreateIndexStatement& create, const storage::TableSchema& schema) {
+  const bool is_ours = create.method == "btree" || create.method == "hash";
+  static constexpr std::string_view kMethods[] = {"gin", "gist", "spgist", "brin"};
+  if (!is_ours && std::find(std::begin(kMethods), std::end(kMethods), create.method) == std::end(kMethods))
+    return sql_error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"));
+  for (const auto& element : create.elements) {
+    const std::string name = plain_column(element);
+    if (name.empty()) continue;
+    const int column = find_column(schema, name);
+    if (column < 0 && is_ours) continue;  // define_index_columns() says so
+    if (column < 0) return sql_error("42703", absl::StrCat("column \"", name, "\" does not exist"));
+    const SqlType& type = schema.columns[static_cast<size_t>(column)].type;
+    if (!has_operator_class(create.method, type))
+      return with_hint(
+          sql_error("42704", absl::StrCat("data type ", type_name(plain_type(type)),
+                                          " has no default operator class for access method \"", create.method, "\"")),
+          "You must specify an operator class for the index or define a default operator class for the data type.");
+  }
+  if (is_ours) return absl::OkStatus();
+  return sql_error("0A000", absl::StrCat("access method \"", create.method, "\" is not supported"));
+}
+}  // namespace
+
+namespace {
+// Where each key has NULLs, as bind/index_nulls.h writes it.
+std::string nulls_of(const ast::CreateIndexStatement& create) {
+  std::string nulls;
+  for (const auto& element : create.elements) {
+    const bool descending = element.direction == ast::SortDirection::kDescending;
+    const bool first = element.nulls == ast::NullsOrder::kFirst;
+    const bool is_usual = element.nulls == ast::NullsOrder::kDefault || first == descending;
+    nulls.push_back(is_usual ? 'd' : first ? 'f' : 'l');
+  }
+  return nulls;
+}
+
 // Nobody else knows the table: the statement has made it.
 bool is_made_here(const storage::Table& table, const Catalog& before) {
   const auto known = before.find_table(table.schema().id);
@@ -167,11 +211,18 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
     return with_detail(
         error("42809", absl::StrCat("cannot create index on relation \"", create.table.name.back(), "\""), -1),
         "This operation is not supported for foreign tables.");
+  if (old_->views.count(create.table.name.back()) != 0)
+    return with_detail(error("42809",
+                             absl::StrCat("cannot create index on relation \"",
+                                          std::string(bare_name(create.table.name.back())), "\""),
+                             -1),
+                       "This operation is not supported for views.");
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name));
   SCYPER_RETURN_IF_ERROR(make_room_for_index(table->schema()));
   if (next_ != nullptr) table = next().find_table(table->schema().name);
   const storage::TableSchema& schema = table->schema();
   SCYPER_RETURN_IF_ERROR(check_index(create));
+  SCYPER_RETURN_IF_ERROR(check_method(create, schema));
   storage::IndexDef index;
   index.unique = create.unique;
   std::string base = schema.name;
@@ -188,6 +239,7 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
     return error("54011", "a table can have at most 16 indexes", -1);
   index.id = IndexId(LocalIndexes::is_defining() ? next_local_index(next()) : draw_number(&next().next_index_id));
   next().index_tables[index.name] = schema.name;
+  note_index_nulls(index.id, nulls_of(create), &next());
   const bool is_in_place = !keeps_tables_ || is_made_here(*table, *old_);
   if (is_in_place && change.columns.size() == visible_columns(schema) + schema.hidden_columns)
     return table->create_index(std::move(index), format_datum);
@@ -215,6 +267,7 @@ Status Definer::remove_index(const std::string& name) {
       std::find_if(schema.indexes.begin(), schema.indexes.end(), [&](auto& i) { return i.name == name; });
   const auto position = static_cast<size_t>(index - schema.indexes.begin());
   next().index_tables.erase(name);
+  forget_index_nulls(index->id, &next());
   const size_t visible = visible_columns(schema);
   if ((!keeps_tables_ || is_made_here(*table, *old_)) &&
       std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t c) { return c >= visible; }))

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
@@ -123,6 +124,35 @@ const Function* find_function(const Function (&all)[n], std::string_view name, s
     if (function.name == name && arguments >= function.arguments_min && arguments <= function.arguments_max)
       return &function;
   return nullptr;
+}
+
+// acldefault(kind, owner) by "kind owner": the access list of an object of which nothing was granted or revoked.
+std::string default_access_map(const Catalog& catalog) {
+  // '@' stands for the owner
+  static constexpr std::pair<const char*, const char*> kLists[] = {{"c", "{}"},
+                                                                   {"r", "{@=arwdDxt/@}"},
+                                                                   {"s", "{@=rwU/@}"},
+                                                                   {"d", "{=Tc/@,@=CTc/@}"},
+                                                                   {"f", "{=X/@,@=X/@}"},
+                                                                   {"l", "{=U/@,@=U/@}"},
+                                                                   {"L", "{@=rw/@}"},
+                                                                   {"n", "{@=UC/@}"},
+                                                                   {"p", "{@=sA/@}"},
+                                                                   {"t", "{@=C/@}"},
+                                                                   {"F", "{@=U/@}"},
+                                                                   {"S", "{@=U/@}"},
+                                                                   {"T", "{=U/@,@=U/@}"}};
+  std::string map;
+  for (const auto& [kind, list] : kLists)
+    for (const auto& [name, role] : catalog.roles.all()) {
+      // the name as an element of the array's text
+      const bool is_plain = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
+      const std::string shown = is_plain ? name : "\\\"" + name + "\\\"";
+      std::string text = list;
+      if (!is_plain && text != "{}") text = absl::StrReplaceAll(text, {{"{", "{\""}, {",", "\",\""}, {"}", "\"}"}});
+      add_entry(absl::StrCat(kind, " ", role->id), absl::StrReplaceAll(text, {{"@", shown}}), &map);
+    }
+  return map;
 }
 
 }  // namespace
@@ -278,8 +308,20 @@ StatusOr<BoundPtr> Binder::bind_text_function(const ast::FunctionCall& call, con
   return coerce(std::move(text), kBool, Coercion::kExplicit);
 }
 
-// pg_get_serial_sequence(table, column)
+// pg_get_serial_sequence(table, column), and acldefault(kind, owner): texts that two arguments stand for.
 StatusOr<BoundPtr> Binder::bind_serial_sequence(const ast::FunctionCall& call, const Scope* scope) {
+  const auto text = [&](BoundPtr value) { return coerce(std::move(value), kText, Coercion::kExplicit); };
+  if (call.name.back() == "acldefault") {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr kind, bind(*call.args[0], scope));
+    SCYPER_ASSIGN_OR_RETURN(kind, text(std::move(kind)));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr owner, bind_number(*call.args[1], kInt8, scope));
+    SCYPER_ASSIGN_OR_RETURN(owner, text(std::move(owner)));
+    BoundPtr blank = make_text_constant(kText, " ", call.location);
+    SCYPER_ASSIGN_OR_RETURN(kind, make_operator("||", std::move(kind), std::move(blank), call.location));
+    SCYPER_ASSIGN_OR_RETURN(kind, make_operator("||", std::move(kind), std::move(owner), call.location));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr list, find_text(default_access_map(catalog_), std::move(kind), call.location));
+    return coerce(std::move(list), make_array(kText), Coercion::kExplicit);
+  }
   std::string map;
   for (const auto& [name, sequence] : catalog_.sequences) {
     const auto& definition = sequence->definition();
@@ -349,7 +391,7 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
   }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr has_privilege, bind_privilege_test(call, scope));
   if (has_privilege != nullptr) return has_privilege;
-  if (name == "pg_get_serial_sequence" && count == 2) return bind_serial_sequence(call, scope);
+  if ((name == "pg_get_serial_sequence" || name == "acldefault") && count == 2) return bind_serial_sequence(call, scope);
   for (const auto& [prefix, kind] :
        {std::pair("to_regclass", ObjectKind::kRelation), std::pair("to_regtype", ObjectKind::kType),
         std::pair("to_regproc", ObjectKind::kRoutine), std::pair("to_regprocedure", ObjectKind::kSignature),

@@ -6,6 +6,7 @@
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
+#include "storage/temporary.h"
 
 // pg_class and what belongs to relations: columns, defaults, indexes, constraints, sequences, triggers, comments.
 namespace scyper::query {
@@ -61,6 +62,7 @@ struct ClassRow {
   bool has_index = false;
   size_t checks = 0;
   std::string tier_cache = {};
+  bool is_temporary = false;
 };
 
 SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
@@ -83,7 +85,7 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           int64_t{0},  // reltoastrelid
           row.has_index,
           false,
-          "p",
+          row.is_temporary ? "t" : "p",
           row.kind,
           row.columns,
           row.checks,
@@ -103,7 +105,10 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
 
 std::vector<SystemRow> classes(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  auto add = [&](const ClassRow& row) { rows.push_back(class_row(catalog, row)); };
+  auto add = [&](ClassRow row, bool is_temporary = false) {
+    row.is_temporary = is_temporary;
+    rows.push_back(class_row(catalog, row));
+  };
   for (const auto& [name, table] : catalog.tables) {
     const auto& schema = table->schema();
     const auto rules = catalog.rules.find(schema.id);
@@ -112,12 +117,15 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
                                                                          : "r";
     const bool has_rules = rules != catalog.rules.end();
     add({table_oid(schema), name, kind, storage::visible_columns(schema), !schema.indexes.empty(),
-         has_rules ? rules->second.checks.size() : 0, has_rules ? rules->second.tier_cache : std::string()});
-    for (const auto& index : schema.indexes) add({index_oid(index), index.name, "i", key_count(index)});
+         has_rules ? rules->second.checks.size() : 0, has_rules ? rules->second.tier_cache : std::string()},
+        storage::is_temporary(schema.id));
+    for (const auto& index : schema.indexes)
+      add({index_oid(index), index.name, "i", key_count(index)}, storage::is_temporary(index.id));
   }
   for (const auto& [name, view] : catalog.views)
     add({view_oid(catalog, name), name, view->foreign != nullptr ? "f" : "v", view->column_names.size()});
-  for (const auto& [name, sequence] : catalog.sequences) add({sequence_oid(*sequence), name, "S", kSequenceColumns});
+  for (const auto& [name, sequence] : catalog.sequences)
+    add({sequence_oid(*sequence), name, "S", kSequenceColumns}, storage::is_temporary(sequence->definition().id));
   return rows;
 }
 

@@ -8,6 +8,7 @@
 #include "query/foreign_table.h"
 #include "query/search_path.h"
 #include "query/settings.h"
+#include "storage/enum_transaction.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -159,7 +160,7 @@ std::vector<SystemRow> enum_labels(const Catalog& catalog) {
   for (const auto& [name, type] : catalog.enums)
     for (size_t i = 0; i < type->labels.size(); i++)
       rows.push_back({kFirst + static_cast<int64_t>(rows.size()), enum_oid(type->number),
-                      std::bit_cast<int64_t>(static_cast<double>(i + 1)), type->labels[i].text});
+                      std::bit_cast<int64_t>(enum_sort_order(type->labels[i].code)), type->labels[i].text});
   return rows;
 }
 

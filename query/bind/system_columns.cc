@@ -89,7 +89,8 @@ StatusOr<BoundPtr> Binder::system_column(const ast::ColumnRef& ref, const Scope*
     return error("0A000", "system column \"ctid\" of a table with a primary key is not supported", ref.location);
   BoundPtr id = make_column(relation.id, static_cast<uint32_t>(column), kNumber, false, ref.location);
   if (name == "tableoid") return id;
-  // (page, place in it), as PostgreSQL counts them
+  // (page, place in it), as PostgreSQL counts them: pages from 0, places from 1. Row numbers begin at 1.
+  SCYPER_ASSIGN_OR_RETURN(id, make_operator("-", std::move(id), number(1), ref.location));
   constexpr int64_t kRowsOfPage = 100;
   const auto text = [&](const char* words) { return make_text_constant(kWord, words, ref.location); };
   SCYPER_ASSIGN_OR_RETURN(BoundPtr page, make_operator("/", clone(*id), number(kRowsOfPage), ref.location));

@@ -118,7 +118,7 @@ Status Session::prepare_by_name(const SessionCommand& command) {
   }
   SCYPER_ASSIGN_OR_RETURN(const StatementPointer statement, prepare(command.body, command.parameter_oids));
   auto named = std::make_shared<Statement>(*statement);
-  named->shown = command.text;
+  named->shown = source_;
   named->is_by_sql = true;
   statements_[command.name] = std::move(named);
   return {};
@@ -196,7 +196,7 @@ Status Session::declare(const SessionCommand& command) {
   portal->is_scrolling = command.is_scrolling;
   portal->is_held = command.is_held;
   portal->is_kept = command.is_held && block_ == Block::kNone;
-  portal->text = command.text;
+  portal->text = source_;
   portal->opened_us = now_us();
   SCYPER_ASSIGN_OR_RETURN(portal->answer, run_statement(*statement, {}));
   portal->rows.columns = portal->answer->columns();

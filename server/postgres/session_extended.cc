@@ -256,7 +256,12 @@ Status Session::execute(MessageReader* reader) {
   SCYPER_RETURN_IF_ERROR(portal->failure);
   const Running running(this);
   if (portal->answer == nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(portal->answer, run_statement(statement, portal->arguments));
+    is_pipelined_ = !stream_.has_message('S');
+    source_ = statement.shown;
+    auto answer = run_statement(statement, portal->arguments);
+    is_pipelined_ = false;
+    SCYPER_RETURN_IF_ERROR(answer.status());
+    portal->answer = *std::move(answer);
     portal->rows.columns = portal->answer->columns();
     const auto& described = statement.columns;
     const auto& made = portal->rows.columns;
@@ -291,6 +296,7 @@ Status Session::close(MessageReader* reader) {
 
 void Session::sync() {
   skips_ = false;
+  if (is_implicit_) end_message();
   if (block_ == Block::kNone) drop_portals(/*is_committed=*/true);
   send_ready();
 }

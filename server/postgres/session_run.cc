@@ -5,6 +5,7 @@
 #include "audit_log.h"
 #include "postgres/running.h"
 #include "postgres/session.h"
+#include "query/refused_in_blocks.h"
 
 namespace scyper::server::postgres {
 
@@ -99,8 +100,16 @@ StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& stateme
   });
 }
 
+// All Executes before one Sync are one transaction. It begins with the first that writes: what only reads before it
+// has nothing to undo. One that Sync follows at once is a transaction of its own, as are those that no block may have.
+Status Session::enter_pipeline(std::string_view sql) {
+  if (!is_pipelined_ || block_ != Block::kNone || !query::command_refused_in_block(sql).empty()) return {};
+  return begin_implicit_block(/*writes=*/true);
+}
+
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
+  SCYPER_RETURN_IF_ERROR(enter_pipeline(statement.command.text));
   // the last statement of a message whose others have only read needs no transaction that waits for its client
   const bool is_alone = is_implicit_ && is_last_ && open_ == nullptr;
   return block_ == Block::kNone || is_alone ? run_by_itself(statement, arguments) : run_in_block(statement, arguments);

@@ -50,9 +50,7 @@ int32_t new_enum_number() {
 
 void publish_enum(std::shared_ptr<const EnumType> type) { publish(std::move(type), /*is_committed=*/true); }
 
-void publish_enum_on_trial(std::shared_ptr<const EnumType> type) {
-  publish(std::move(type), /*is_committed=*/false);
-}
+void publish_enum_on_trial(std::shared_ptr<const EnumType> type) { publish(std::move(type), /*is_committed=*/false); }
 
 void publish_enum_again(const EnumType& type) noexcept {
   published[static_cast<size_t>(type.number)].store(&type, std::memory_order_release);

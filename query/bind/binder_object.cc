@@ -129,19 +129,11 @@ const Function* find_function(const Function (&all)[n], std::string_view name, s
 // acldefault(kind, owner) by "kind owner": the access list of an object of which nothing was granted or revoked.
 std::string default_access_map(const Catalog& catalog) {
   // '@' stands for the owner
-  static constexpr std::pair<const char*, const char*> kLists[] = {{"c", "{}"},
-                                                                   {"r", "{@=arwdDxt/@}"},
-                                                                   {"s", "{@=rwU/@}"},
-                                                                   {"d", "{=Tc/@,@=CTc/@}"},
-                                                                   {"f", "{=X/@,@=X/@}"},
-                                                                   {"l", "{=U/@,@=U/@}"},
-                                                                   {"L", "{@=rw/@}"},
-                                                                   {"n", "{@=UC/@}"},
-                                                                   {"p", "{@=sA/@}"},
-                                                                   {"t", "{@=C/@}"},
-                                                                   {"F", "{@=U/@}"},
-                                                                   {"S", "{@=U/@}"},
-                                                                   {"T", "{=U/@,@=U/@}"}};
+  static constexpr std::pair<const char*, const char*> kLists[] = {
+      {"c", "{}"},           {"r", "{@=arwdDxt/@}"}, {"s", "{@=rwU/@}"}, {"d", "{=Tc/@,@=CTc/@}"},
+      {"f", "{=X/@,@=X/@}"}, {"l", "{=U/@,@=U/@}"},  {"L", "{@=rw/@}"},  {"n", "{@=UC/@}"},
+      {"p", "{@=sA/@}"},     {"t", "{@=C/@}"},       {"F", "{@=U/@}"},   {"S", "{@=U/@}"},
+      {"T", "{=U/@,@=U/@}"}};
   std::string map;
   for (const auto& [kind, list] : kLists)
     for (const auto& [name, role] : catalog.roles.all()) {
@@ -391,7 +383,8 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
   }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr has_privilege, bind_privilege_test(call, scope));
   if (has_privilege != nullptr) return has_privilege;
-  if ((name == "pg_get_serial_sequence" || name == "acldefault") && count == 2) return bind_serial_sequence(call, scope);
+  if ((name == "pg_get_serial_sequence" || name == "acldefault") && count == 2)
+    return bind_serial_sequence(call, scope);
   for (const auto& [prefix, kind] :
        {std::pair("to_regclass", ObjectKind::kRelation), std::pair("to_regtype", ObjectKind::kType),
         std::pair("to_regproc", ObjectKind::kRoutine), std::pair("to_regprocedure", ObjectKind::kSignature),

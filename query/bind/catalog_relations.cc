@@ -17,7 +17,8 @@ using T = TypeId;
 
 constexpr int64_t kHeapOid = 2, kBtreeOid = 403;
 constexpr int64_t kDefaultCollationOid = 100;
-constexpr size_t kSequenceColumns = 3;  // last_value, log_cnt, is_called
+constexpr int64_t kFirstTransaction = 3, kFirstMultiTransaction = 1;  // rows here know no transactions
+constexpr size_t kSequenceColumns = 3;                                // last_value, log_cnt, is_called
 
 std::string schema_name(std::string_view key) { return std::string(schema_of(key)); }
 std::string name_in_schema(std::string_view key) { return std::string(bare_name(key)); }
@@ -97,7 +98,9 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           materialized == nullptr || materialized->is_populated,
           is_table ? "d" : "n",
           false,
-          int64_t{0},  // relrewrite
+          int64_t{0},                                      // relrewrite
+          is_table ? kFirstTransaction : int64_t{0},       // relfrozenxid
+          is_table ? kFirstMultiTransaction : int64_t{0},  // relminmxid
           access_value(access, catalog),
           row.tier_cache.empty() ? SystemValue() : SystemValue(absl::StrCat("{tier_cache=", row.tier_cache, "}")),
           SystemValue()};
@@ -172,6 +175,7 @@ SystemRow attribute_row(const AttributeRow& row) {
           true,
           0,
           is_text ? kDefaultCollationOid : int64_t{0},
+          SystemValue(),
           SystemValue(),
           SystemValue(),
           SystemValue()};
@@ -500,13 +504,15 @@ std::vector<SystemTable> catalog_relation_tables() {
                   "reltoastrelid:int8 relhasindex:bool relisshared:bool relpersistence relkind relnatts:int2 "
                   "relchecks:int2 relhasrules:bool relhastriggers:bool relhassubclass:bool relrowsecurity:bool "
                   "relforcerowsecurity:bool relispopulated:bool relreplident relispartition:bool relrewrite:int8 "
+                  "relfrozenxid:int8 relminmxid:int8 "
                   "relacl:text[] reloptions:text[] relpartbound"),
        classes},
       {kSchema, "pg_attribute",
        columns_of("attrelid:int8 attname atttypid:int8 attstattarget:int4 attlen:int2 attnum:int2 attndims:int4 "
                   "attcacheoff:int4 atttypmod:int4 attbyval:bool attalign attstorage attcompression attnotnull:bool "
                   "atthasdef:bool atthasmissing:bool attidentity attgenerated attisdropped:bool attislocal:bool "
-                  "attinhcount:int4 attcollation:int8 attacl:text[] attoptions:text[] attfdwoptions:text[]"),
+                  "attinhcount:int4 attcollation:int8 attacl:text[] attoptions:text[] attfdwoptions:text[] "
+                  "attmissingval:text[]"),
        attributes},
       {kSchema, "pg_attrdef", columns_of("oid:int8 adrelid:int8 adnum:int2 adbin"), defaults},
       {kSchema, "pg_index",

@@ -199,10 +199,11 @@ std::vector<SystemRow> routine_texts(const Catalog& catalog) {
 }
 
 std::vector<SystemRow> languages(const Catalog&) {
-  return {{int64_t{12}, "internal", kOwnerOid, false, false},
-          {int64_t{13}, "c", kOwnerOid, false, false},
-          {kSqlOid, "sql", kOwnerOid, false, true},
-          {kPlpgsqlOid, "plpgsql", kOwnerOid, true, true}};
+  const auto row = [](int64_t oid, const char* name, bool is_procedural, bool is_trusted) -> SystemRow {
+    return {oid, name, kOwnerOid, is_procedural, is_trusted, int64_t{0}, int64_t{0}, int64_t{0}, SystemValue()};
+  };
+  return {row(12, "internal", false, false), row(13, "c", false, false), row(kSqlOid, "sql", false, true),
+          row(kPlpgsqlOid, "plpgsql", true, true)};
 }
 
 }  // namespace
@@ -247,7 +248,10 @@ std::vector<SystemTable> catalog_routine_tables() {
                   "protrftypes:int8[] prosrc probin prosqlbody proconfig:text[] "
                   "proacl:text[]"),
        routines},
-      {kSchema, "pg_language", columns_of("oid:int8 lanname lanowner:int8 lanispl:bool lanpltrusted:bool"), languages},
+      {kSchema, "pg_language",
+       columns_of("oid:int8 lanname lanowner:int8 lanispl:bool lanpltrusted:bool lanplcallfoid:int8 laninline:int8 "
+                  "lanvalidator:int8 lanacl:text[]"),
+       languages},
       {kSchema, "scyper_routine_texts",
        columns_of("scyper_oid:int8 scyper_result scyper_arguments scyper_identity_arguments scyper_definition"),
        routine_texts},

@@ -194,7 +194,10 @@ std::vector<SystemRow> members(const Catalog& catalog) {
     rows.push_back({int64_t{key.first}, int64_t{key.second}, int64_t{membership.grantor}, membership.has_admin_option});
   return rows;
 }
-std::vector<SystemRow> access_methods(const Catalog&) { return {{kHeapOid, "heap", "t"}, {kBtreeOid, "btree", "i"}}; }
+std::vector<SystemRow> access_methods(const Catalog&) {
+  constexpr int64_t kHeapHandlerOid = 3, kBtreeHandlerOid = 330;
+  return {{kHeapOid, "heap", kHeapHandlerOid, "t"}, {kBtreeOid, "btree", kBtreeHandlerOid, "i"}};
+}
 std::vector<SystemRow> tablespaces(const Catalog&) {
   return {{int64_t{1663}, "pg_default", kOwnerOid, SystemValue(), SystemValue()},
           {int64_t{1664}, "pg_global", kOwnerOid, SystemValue(), SystemValue()}};
@@ -308,7 +311,29 @@ constexpr EmptyTable kEmptyTables[] = {
      "stxkeys:vector stxkind:text[] stxexprs"},
     {"pg_subscription",
      "oid:int8 subdbid:int8 subname subowner:int8 subenabled:bool subbinary:bool substream:bool "
-     "subconninfo subslotname subsynccommit subpublications:text[]"},
+     "subconninfo subslotname subsynccommit subpublications:text[] subtwophasestate subdisableonerr:bool"},
+    {"pg_amop",
+     "oid:int8 amopfamily:int8 amoplefttype:int8 amoprighttype:int8 amopstrategy:int2 amoppurpose amopopr:int8 "
+     "amopmethod:int8 amopsortfamily:int8"},
+    {"pg_amproc", "oid:int8 amprocfamily:int8 amproclefttype:int8 amprocrighttype:int8 amprocnum:int2 amproc:regproc"},
+    {"pg_init_privs", "objoid:int8 classoid:int8 objsubid:int4 privtype initprivs:text[]"},
+    {"pg_opfamily", "oid:int8 opfmethod:int8 opfname opfnamespace:int8 opfowner:int8"},
+    {"pg_operator",
+     "oid:int8 oprname oprnamespace:int8 oprowner:int8 oprkind oprcanmerge:bool oprcanhash:bool oprleft:int8 "
+     "oprright:int8 oprresult:int8 oprcom:int8 oprnegate:int8 oprcode:regproc oprrest:regproc oprjoin:regproc"},
+    {"pg_aggregate",
+     "aggfnoid:regproc aggkind aggnumdirectargs:int2 aggtransfn:regproc aggfinalfn:regproc aggcombinefn:regproc "
+     "aggserialfn:regproc aggdeserialfn:regproc aggmtransfn:regproc aggminvtransfn:regproc aggmfinalfn:regproc "
+     "aggfinalextra:bool aggmfinalextra:bool aggfinalmodify aggmfinalmodify aggsortop:int8 aggtranstype:int8 "
+     "aggtransspace:int4 aggmtranstype:int8 aggmtransspace:int4 agginitval aggminitval"},
+    {"pg_transform", "oid:int8 trftype:int8 trflang:int8 trffromsql:regproc trftosql:regproc"},
+    {"pg_ts_config", "oid:int8 cfgname cfgnamespace:int8 cfgowner:int8 cfgparser:int8"},
+    {"pg_ts_config_map", "mapcfg:int8 maptokentype:int4 mapseqno:int4 mapdict:int8"},
+    {"pg_ts_dict", "oid:int8 dictname dictnamespace:int8 dictowner:int8 dicttemplate:int8 dictinitoption"},
+    {"pg_ts_parser",
+     "oid:int8 prsname prsnamespace:int8 prsstart:regproc prstoken:regproc prsend:regproc prsheadline:regproc "
+     "prslextype:regproc"},
+    {"pg_ts_template", "oid:int8 tmplname tmplnamespace:int8 tmplinit:regproc tmpllexize:regproc"},
     {"pg_user_mappings", "umid:int8 srvid:int8 srvname umuser:int8 usename umoptions:text[]"},
 };
 
@@ -349,7 +374,7 @@ std::vector<SystemTable> pg_catalog_tables() {
                   "valuntil:timestamptz useconfig:text[]"),
        users},
       {kSchema, "pg_auth_members", columns_of("roleid:int8 member:int8 grantor:int8 admin_option:bool"), members},
-      {kSchema, "pg_am", columns_of("oid:int8 amname amtype"), access_methods},
+      {kSchema, "pg_am", columns_of("oid:int8 amname amhandler:regproc amtype"), access_methods},
       {kSchema, "pg_tablespace", columns_of("oid:int8 spcname spcowner:int8 spcacl:text[] spcoptions:text[]"),
        tablespaces},
       {kSchema, "pg_extension",

@@ -13,6 +13,7 @@
 #include "compile/search_path.h"
 #include "compile/temporary.h"
 #include "parse/text.h"
+#include "query/deferred_checks.h"
 #include "query/named_text.h"
 #include "query/program.h"
 #include "query/search_path.h"
@@ -205,6 +206,14 @@ Status check_kind(const ast::Statement& statement) {
   return Status();
 }
 
+// Checks that wait for a constraint under its old name.
+void follow_rename(const ast::Statement& statement, const Catalog& before, DeferredChecks* deferred) {
+  const auto* rename = ast::node_if<ast::RenameStatement>(&statement);
+  if (deferred == nullptr || rename == nullptr || rename->object != ast::ObjectKind::kConstraint) return;
+  if (const auto table = before.find_table(rename->target.name.back()); table != nullptr)
+    deferred->rename(table->schema().id, rename->old_name, rename->new_name);
+}
+
 // No program that runs may have been compiled for what is not there any more.
 Status check_running(const Catalog& before, const Catalog& after) {
   for (const RunningProgram* running = RunningProgram::innermost(); running != nullptr; running = running->caller())
@@ -270,6 +279,7 @@ Status TransactionDefinitions::define_next(ExecContext* context, std::string_vie
     return storage::change_status(log_->last_result(), *log_, nullptr);
   current_ = versions_.size();
   has_changed_ = true;
+  follow_rename(*parsed.statement, *now, context->deferred);
   for (const SequenceId id : dropped) storage::forget_sequence(log_, id);
   return Status();
 }

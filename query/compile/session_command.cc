@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "compile/statement_kind.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
@@ -202,6 +203,23 @@ void read_words(const std::string& command, SessionCommand* out) {
   out->name = words.take_name();
 }
 
+// LOCK TABLE ... IN ACCESS SHARE MODE or ROW SHARE MODE holds nothing up that a snapshot would notice: a query that
+// looks whether the tables are there does the same.
+void read_lock(const std::string& stands_for, SessionCommand* out) {
+  constexpr std::string_view kLock = "pg_advisory_xact_lock(0), ";
+  const auto tokens = scan(out->text);
+  if (!tokens.ok() || !stands_for.starts_with(kLock)) return;
+  std::vector<std::string> words;
+  for (const Token& token : *tokens)
+    if (token.kind == TokenKind::kWord) words.push_back(value_of(token));
+  const size_t count = words.size();
+  for (size_t i = 0; i + 3 < count; ++i) {
+    const bool is_share = words[i] == "in" && words[i + 2] == "share" && words[i + 3] == "mode";
+    if (is_share && (words[i + 1] == "access" || words[i + 1] == "row"))
+      out->body = absl::StrCat("SELECT ", stands_for.substr(kLock.size()));
+  }
+}
+
 Status read_prepare(const ast::PrepareStatement& prepare, SessionCommand* out) {
   out->kind = CommandKind::kPrepare;
   out->tag = "PREPARE";
@@ -245,6 +263,7 @@ Status read_command(const ast::Statement& statement, SessionCommand* out) {
     if (copy->file.empty()) out->kind = copy->from ? CommandKind::kCopyIn : CommandKind::kCopyOut;
   } else if (const auto* unsupported = ast::node_if<ast::UnsupportedStatement>(&statement)) {
     read_words(unsupported->command, out);
+    if (unsupported->command == "LOCK TABLE") read_lock(unsupported->stands_for, out);
   } else if (asks_for_rows(statement)) {
     out->kind = CommandKind::kQuery;
   }

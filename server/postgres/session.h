@@ -172,6 +172,7 @@ class Session {
   // --- running (session_run.cc) ---
   // Statement and arguments to an answer, whatever the statement is.
   StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<std::unique_ptr<Answer>> lock_for_reading(const Statement& statement);
   StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_transaction(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_by_itself(const Statement& statement, std::span<const Datum> arguments);
@@ -266,7 +267,7 @@ class Session {
   std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
   uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet
   std::vector<std::string> savepoints_;
-  std::string source_;  // the text in which the statement that runs came
+  std::string source_;                               // the text in which the statement that runs came
   std::unique_ptr<primary::OpenTransaction> open_;   // the block's, once it has written; null: none
   std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on
   std::optional<query::Receipt> receipt_;            // of the last query

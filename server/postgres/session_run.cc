@@ -20,12 +20,25 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
     case query::CommandKind::kOther:
       if (statement.command.name == "constraints" && block_ == Block::kNone)
         warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
+      if (statement.command.name == "LOCK TABLE" && !statement.command.body.empty() && open_ == nullptr)
+        return lock_for_reading(statement);
       return run_transaction(statement, arguments);
     case query::CommandKind::kCopyIn:
       return run_copy_in(statement.command.text);
     default:
       return run_session_command(statement.command);
   }
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::lock_for_reading(const Statement& statement) {
+  Statement query;
+  query.command.kind = query::CommandKind::kQuery;
+  query.command.text = statement.command.body;
+  SCYPER_ASSIGN_OR_RETURN(auto answer, run_for_rows(query, {}));
+  query::ResultSet rows;
+  rows.columns = answer->columns();
+  for (bool has_more = true; has_more;) SCYPER_ASSIGN_OR_RETURN(has_more, answer->next(&rows));
+  return make_answer(statement.command.name);
 }
 
 StatusOr<query::QueryOptions> Session::query_options() {

@@ -55,7 +55,8 @@ struct SessionCommand {
   // Of a transaction: "read committed", "serializable"; whether it says READ ONLY or READ WRITE.
   std::string isolation;
   std::optional<bool> is_read_only;
-  // Of PREPARE and DECLARE: the statement, with blanks before it, so that positions in it are those in `text`.
+  // Of PREPARE and DECLARE: the statement, with blanks before it, so that positions in it are those in `text`. Of LOCK
+  // TABLE in a mode for readers: a query that does the same.
   std::string body;
   std::vector<int32_t> parameter_oids;  // PREPARE: 0 = not said
   FetchCommand fetch;

@@ -118,6 +118,19 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_has_role", 2, 3, TypeId::kBool, "t"},
 };
 
+// The text of a "char", which is one byte: \ooo where it is no ASCII, nothing where it is 0.
+std::string text_of_char(std::string_view text) {
+  constexpr unsigned kAsciiEnd = 0x80;
+  const auto is_octal = [&](size_t i) { return text[i] >= '0' && text[i] <= '7'; };
+  unsigned byte = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
+  if (text.size() == 4 && text[0] == '\\' && is_octal(1) && is_octal(2) && is_octal(3))
+    byte = static_cast<unsigned>((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0')) & 0xFF;
+  if (byte == 0) return "";
+  if (byte < kAsciiEnd) return std::string(1, static_cast<char>(byte));
+  return {'\\', static_cast<char>('0' + (byte >> 6)), static_cast<char>('0' + (byte >> 3 & 7)),
+          static_cast<char>('0' + (byte & 7))};
+}
+
 template <class Function, size_t n>
 const Function* find_function(const Function (&all)[n], std::string_view name, size_t arguments) {
   for (const Function& function : all)
@@ -257,6 +270,8 @@ StatusOr<BoundPtr> Binder::bind_catalog_cast(const ast::Cast& expr, const Scope*
   if (is_oid && value->type.id == TypeId::kInt8) return make_cast(std::move(value), type, true);
   SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), type, Coercion::kExplicit));
   if (!is_char || is_array) return value;
+  if (value->kind == BoundKind::kConst && !value->value.null)
+    return make_text_constant(kText, text_of_char(value->text), expr.location);
   return make_call("left", list_of(std::move(value), make_constant(kInt4, int_datum(1), expr.location)), expr.location);
 }
 

@@ -241,6 +241,29 @@ Status read_prepare(const ast::PrepareStatement& prepare, SessionCommand* out) {
   return {};
 }
 
+// CREATE TABLE ... AS EXECUTE: a server that keeps prepared statements puts the statement there.
+Status read_execute(const ast::ExecuteStatement& execute, SessionCommand* out) {
+  out->name = execute.name;
+  for (const auto& arg : execute.args) out->values.push_back(to_sql(*arg));
+  SCYPER_ASSIGN_OR_RETURN(const auto tokens, scan(out->text));
+  const auto is_word = [&](size_t i, std::string_view word) {
+    return tokens[i].kind == TokenKind::kWord && value_of(tokens[i]) == word;
+  };
+  for (size_t i = 0; i + 2 < tokens.size(); ++i) {
+    if (!is_word(i, "as") || !is_word(i + 1, "execute")) continue;
+    size_t last = i + 2;  // the name, then perhaps (values)
+    if (last + 1 < tokens.size() && tokens[last + 1].text == "(") {
+      int depth = 0;
+      do {
+        ++last;
+        depth += tokens[last].text == "(" ? 1 : tokens[last].text == ")" ? -1 : 0;
+      } while (depth > 0 && last + 1 < tokens.size());
+    }
+    out->execute.emplace(static_cast<size_t>(tokens[i + 1].begin), static_cast<size_t>(tokens[last].end));
+  }
+  return {};
+}
+
 Status read_command(const ast::Statement& statement, SessionCommand* out) {
   if (const auto* prepare = ast::node_if<ast::PrepareStatement>(&statement)) return read_prepare(*prepare, out);
   if (const auto* transaction = ast::node_if<ast::TransactionStatement>(&statement)) {
@@ -259,6 +282,9 @@ Status read_command(const ast::Statement& statement, SessionCommand* out) {
     out->kind = CommandKind::kExecute;
     out->name = execute->name;
     for (const auto& arg : execute->args) out->values.push_back(to_sql(*arg));
+  } else if (const auto* create = ast::node_if<ast::CreateTableAsStatement>(&statement);
+             create != nullptr && ast::node_if<ast::ExecuteStatement>(create->query.get()) != nullptr) {
+    return read_execute(ast::node_as<ast::ExecuteStatement>(*create->query), out);
   } else if (const auto* copy = ast::node_if<ast::CopyStatement>(&statement)) {
     if (copy->file.empty()) out->kind = copy->from ? CommandKind::kCopyIn : CommandKind::kCopyOut;
   } else if (const auto* unsupported = ast::node_if<ast::UnsupportedStatement>(&statement)) {
@@ -302,6 +328,22 @@ std::string command_refused_in_block(std::string_view sql) {
   if (create != nullptr && create->concurrently) return "CREATE INDEX CONCURRENTLY";
   const auto* drop = ast::node_if<ast::DropStatement>(&statement);
   return drop != nullptr && drop->concurrently ? "DROP INDEX CONCURRENTLY" : "";
+}
+
+StatusOr<std::string> with_parameter_values(std::string_view sql, const std::vector<std::string>& values) {
+  SCYPER_ASSIGN_OR_RETURN(auto tokens, scan(sql));
+  std::string out;
+  size_t copied = 0;
+  for (const Token& token : tokens) {
+    size_t number = 0;
+    if (token.kind != TokenKind::kParameter) continue;
+    const auto [end, error] = std::from_chars(token.text.data() + 1, token.text.data() + token.text.size(), number);
+    if (error != std::errc() || number == 0 || number > values.size()) continue;
+    const auto begin = static_cast<size_t>(token.begin);
+    out.append(sql.substr(copied, begin - copied)).append(values[number - 1]);
+    copied = static_cast<size_t>(token.end);
+  }
+  return std::move(out.append(sql.substr(copied)));
 }
 
 StatusOr<std::string> with_parameter_types(std::string_view sql, const std::vector<std::string>& types) {

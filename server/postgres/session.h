@@ -197,6 +197,7 @@ class Session {
   // --- PREPARE, EXECUTE and cursors as statements (session_cursors.cc) ---
   Status prepare_by_name(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> execute_by_name(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> create_by_execute(const query::SessionCommand& command);
   Status convert_arguments(const query::SessionCommand& command, const Statement& statement, query::ResultSet* values);
   Status declare(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> fetch(const query::SessionCommand& command);

@@ -25,6 +25,13 @@ Status forward_only() {
                    "Declare it with SCROLL option to enable backward scan.");
 }
 
+Status check_count(const SessionCommand& execute, size_t count) {
+  if (execute.values.size() == count) return {};
+  return with_detail(
+      sql_error("42601", "wrong number of parameters for prepared statement \"" + execute.name + "\""),
+      "Expected " + std::to_string(count) + " parameters but got " + std::to_string(execute.values.size()) + ".");
+}
+
 // An answer that reads what else has to live as long as it.
 template <class Owned>
 class OwningAnswer final : public Answer {
@@ -151,11 +158,7 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
     return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
   }
   const StatementPointer statement = found->second;
-  if (command.values.size() != statement->parameters.size()) {
-    return with_detail(sql_error("42601", "wrong number of parameters for prepared statement \"" + command.name + "\""),
-                       "Expected " + std::to_string(statement->parameters.size()) + " parameters but got " +
-                           std::to_string(command.values.size()) + ".");
-  }
+  SCYPER_RETURN_IF_ERROR(check_count(command, statement->parameters.size()));
   struct Owned {
     StatementPointer statement;
     query::ResultSet given;
@@ -178,6 +181,27 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
   SCYPER_ASSIGN_OR_RETURN(auto answer, run_statement(*statement, arguments));
   return std::unique_ptr<Answer>(
       std::make_unique<OwningAnswer<std::unique_ptr<Owned>>>(std::move(answer), std::move(owned)));
+}
+
+// CREATE TABLE ... AS EXECUTE: with the prepared statement in place of EXECUTE, and the values in place of parameters.
+StatusOr<std::unique_ptr<Answer>> Session::create_by_execute(const SessionCommand& command) {
+  const auto found = statements_.find(command.name);
+  if (found == statements_.end())
+    return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
+  const StatementPointer prepared = found->second;
+  if (prepared->command.kind != CommandKind::kQuery) return sql_error("42809", "prepared statement is not a SELECT");
+  SCYPER_RETURN_IF_ERROR(check_count(command, prepared->parameters.size()));
+  std::vector<std::string> values = command.values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const SqlType& type = prepared->parameters[i];
+    values[i] = "(CAST((" + values[i] + ") AS " + type_name(type) + "))";
+  }
+  SCYPER_ASSIGN_OR_RETURN(std::string query, query::with_parameter_values(prepared->command.text, values));
+  query.resize(query.find_last_not_of(" \t\r\n;") + 1);
+  const auto [begin, end] = *command.execute;
+  Statement create;
+  create.command.text = command.text.substr(0, begin) + query + "\n" + command.text.substr(end);
+  return run_transaction(create, {});
 }
 
 Status Session::declare(const SessionCommand& command) {

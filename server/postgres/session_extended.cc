@@ -94,7 +94,7 @@ StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::
   statement->shown = sql;
   statement->prepared_us = now_us();
   SCYPER_RETURN_IF_ERROR(check_block(statement->command));
-  if (!is_session_command(statement->command.kind)) {
+  if (!is_session_command(statement->command.kind) && !statement->command.execute.has_value()) {
     const Running running(this);
     SCYPER_RETURN_IF_ERROR(describe_parameters(statement.get()));
   } else {

@@ -22,6 +22,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
         warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
       if (statement.command.name == "LOCK TABLE" && !statement.command.body.empty() && open_ == nullptr)
         return lock_for_reading(statement);
+      if (statement.command.execute.has_value()) return create_by_execute(statement.command);
       return run_transaction(statement, arguments);
     case query::CommandKind::kCopyIn:
       return run_copy_in(statement.command.text);

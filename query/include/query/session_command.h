@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -59,6 +60,8 @@ struct SessionCommand {
   // TABLE in a mode for readers: a query that does the same.
   std::string body;
   std::vector<int32_t> parameter_oids;  // PREPARE: 0 = not said
+  // Of CREATE TABLE ... AS EXECUTE name (values): the bytes of `text` that EXECUTE and its values are.
+  std::optional<std::pair<size_t, size_t>> execute;
   FetchCommand fetch;
   bool is_scrolling = false;  // DECLARE ... SCROLL
   bool is_held = false;       // DECLARE ... WITH HOLD
@@ -66,6 +69,9 @@ struct SessionCommand {
 
 // The statements of a text, in order; empty for blank text. Errors as a parser's: 42601 with position. Threads: any.
 StatusOr<std::vector<SessionCommand>> read_commands(std::string_view sql);
+
+// The statement with other texts for its parameters. values: by number from 1.
+StatusOr<std::string> with_parameter_values(std::string_view sql, const std::vector<std::string>& values);
 
 // The statement with types given to some of its parameters: $2 becomes ($2::bigint). types: by number from 1, empty =
 // none given.

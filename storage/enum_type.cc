@@ -7,13 +7,14 @@
 
 #include "base/check.h"
 #include "storage/enum_transaction.h"
+#include "storage/type.h"
 
 namespace scyper {
 namespace {
 
 constinit std::atomic<int32_t> last_number{0};
 constinit std::array<std::atomic<const EnumType*>, kEnumTypesMax> published{};
-constinit std::array<std::atomic<const EnumType*>, kEnumTypesMax> committed{};
+constinit std::array<std::atomic<const EnumType*>, kEnumTypesMax> committed{};  // of a new type the first
 
 // What was published is kept for ever: readers take no lock.
 void publish(std::shared_ptr<const EnumType> type, bool is_committed) {
@@ -27,7 +28,8 @@ void publish(std::shared_ptr<const EnumType> type, bool is_committed) {
                        committed[number].load(std::memory_order_relaxed) == known;
   if (!is_kept) kept->push_back(std::move(type));
   published[number].store(known, std::memory_order_release);
-  if (is_committed) committed[number].store(known, std::memory_order_release);
+  const bool is_new = committed[number].load(std::memory_order_relaxed) == nullptr;
+  if (is_committed || is_new) committed[number].store(known, std::memory_order_release);
 }
 
 }  // namespace
@@ -56,9 +58,13 @@ void publish_enum_again(const EnumType& type) noexcept {
   published[static_cast<size_t>(type.number)].store(&type, std::memory_order_release);
 }
 
-bool is_safe_label(const EnumType& type, const EnumType::Label& label) {
+Status check_label(const EnumType& type, const EnumType::Label& label) {
   const EnumType* known = committed[static_cast<size_t>(type.number)].load(std::memory_order_acquire);
-  return known == nullptr || known == &type || known->find(label.code) != nullptr;
+  if (known == nullptr || known == &type || known->find(label.code) != nullptr) return absl::OkStatus();
+  SqlType of = make_type(TypeId::kEnum);
+  of.length = type.number;
+  return with_hint(sql_error("55P04", "unsafe use of new value \"" + label.text + "\" of enum type " + type_name(of)),
+                   "New enum values must be committed before they can be used.");
 }
 
 const EnumType* find_enum(int32_t number) {

@@ -176,6 +176,10 @@ int32_t DeferredChecks::check_event(ExecContext* context, const Event& event, co
   context->affected_rows = affected;
   if (outcome != 0 || rows.row_count() == 0) return outcome;
   context->error = event.error;
+  const std::string now = key_of(event).second, before = "constraint \"" + event.key.second + "\"";
+  std::string& message = context->error.message;
+  if (const size_t at = message.rfind(before); at != std::string::npos)
+    message.replace(at, before.size(), "constraint \"" + now + "\"");
   return static_cast<int32_t>(Outcome::kError);
 }
 

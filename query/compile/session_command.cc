@@ -203,8 +203,8 @@ void read_words(const std::string& command, SessionCommand* out) {
   out->name = words.take_name();
 }
 
-// LOCK TABLE ... IN ACCESS SHARE MODE or ROW SHARE MODE holds nothing up that a snapshot would notice: a query that
-// looks whether the tables are there does the same.
+// LOCK TABLE ... IN ACCESS SHARE MODE or ROW SHARE MODE holds nothing up that a snapshot would notice, nor does a
+// transaction that is READ ONLY: a query that looks whether the tables are there does the same.
 void read_lock(const std::string& stands_for, SessionCommand* out) {
   constexpr std::string_view kLock = "pg_advisory_xact_lock(0), ";
   const auto tokens = scan(out->text);
@@ -212,11 +212,10 @@ void read_lock(const std::string& stands_for, SessionCommand* out) {
   std::vector<std::string> words;
   for (const Token& token : *tokens)
     if (token.kind == TokenKind::kWord) words.push_back(value_of(token));
-  const size_t count = words.size();
-  for (size_t i = 0; i + 3 < count; ++i) {
+  out->body = absl::StrCat("SELECT ", stands_for.substr(kLock.size()));
+  for (size_t i = 0; i + 3 < words.size(); ++i) {
     const bool is_share = words[i] == "in" && words[i + 2] == "share" && words[i + 3] == "mode";
-    if (is_share && (words[i + 1] == "access" || words[i + 1] == "row"))
-      out->body = absl::StrCat("SELECT ", stands_for.substr(kLock.size()));
+    if (is_share && (words[i + 1] == "access" || words[i + 1] == "row")) out->values = {words[i + 1] + " share"};
   }
 }
 

@@ -136,10 +136,7 @@ Status parse_enum(const SqlType& type, std::string_view text, Datum* out) {
   const EnumType::Label* label = known == nullptr ? nullptr : known->find(text);
   if (label == nullptr)
     return sql_error("22P02", "invalid input value for enum " + type_name(type) + ": \"" + std::string(text) + "\"");
-  if (!is_safe_label(*known, *label))
-    return with_hint(
-        sql_error("55P04", "unsafe use of new value \"" + std::string(text) + "\" of enum type " + type_name(type)),
-        "New enum values must be committed before they can be used.");
+  SCYPER_RETURN_IF_ERROR(check_label(*known, *label));
   *out = int_datum(label->code);
   return absl::OkStatus();
 }

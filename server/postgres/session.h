@@ -172,6 +172,7 @@ class Session {
   // --- running (session_run.cc) ---
   // Statement and arguments to an answer, whatever the statement is.
   StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
+  bool is_read_lock(const query::SessionCommand& command) const;
   StatusOr<std::unique_ptr<Answer>> lock_for_reading(const Statement& statement);
   StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_transaction(const Statement& statement, std::span<const Datum> arguments);

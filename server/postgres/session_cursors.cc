@@ -201,7 +201,9 @@ StatusOr<std::unique_ptr<Answer>> Session::create_by_execute(const SessionComman
   const auto [begin, end] = *command.execute;
   Statement create;
   create.command.text = command.text.substr(0, begin) + query + "\n" + command.text.substr(end);
-  return run_transaction(create, {});
+  SCYPER_ASSIGN_OR_RETURN(auto answer, run_transaction(create, {}));
+  if (answer->tag() != "CREATE TABLE AS") return answer;
+  return make_answer("SELECT 0");  // WITH NO DATA, as PostgreSQL says it here
 }
 
 Status Session::declare(const SessionCommand& command) {

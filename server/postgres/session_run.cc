@@ -20,8 +20,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
     case query::CommandKind::kOther:
       if (statement.command.name == "constraints" && block_ == Block::kNone)
         warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
-      if (statement.command.name == "LOCK TABLE" && !statement.command.body.empty() && open_ == nullptr)
-        return lock_for_reading(statement);
+      if (is_read_lock(statement.command)) return lock_for_reading(statement);
       if (statement.command.execute.has_value()) return create_by_execute(statement.command);
       return run_transaction(statement, arguments);
     case query::CommandKind::kCopyIn:
@@ -31,14 +30,23 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
   }
 }
 
+bool Session::is_read_lock(const query::SessionCommand& command) const {
+  const bool reads = !command.values.empty() || settings_->is_read_only();
+  return command.name == "LOCK TABLE" && !command.body.empty() && reads && open_ == nullptr;
+}
+
 StatusOr<std::unique_ptr<Answer>> Session::lock_for_reading(const Statement& statement) {
   Statement query;
   query.command.kind = query::CommandKind::kQuery;
   query.command.text = statement.command.body;
-  SCYPER_ASSIGN_OR_RETURN(auto answer, run_for_rows(query, {}));
+  auto found = run_for_rows(query, {});
+  if (!found.ok()) return sql_error(sqlstate_of(found.status()), std::string(found.status().message()));
+  const std::unique_ptr<Answer> answer = *std::move(found);
   query::ResultSet rows;
   rows.columns = answer->columns();
-  for (bool has_more = true; has_more;) SCYPER_ASSIGN_OR_RETURN(has_more, answer->next(&rows));
+  for (bool has_more = true; has_more;) {
+    SCYPER_ASSIGN_OR_RETURN(has_more, answer->next(&rows));
+  }
   return make_answer(statement.command.name);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/status.h"
 #include "storage/enum_type.h"
 
 // Enums that a transaction has altered and not committed. The transaction itself must find them (find_enum()), and
@@ -20,7 +21,7 @@ inline double enum_sort_order(int64_t code) {
 void publish_enum_on_trial(std::shared_ptr<const EnumType> type);
 // Back to a version that was published before, without a lock or memory: the child of a fork may call it.
 void publish_enum_again(const EnumType& type) noexcept;
-// The label is of a version that was committed, or the whole type is new: 55P04 where it is not.
-bool is_safe_label(const EnumType& type, const EnumType::Label& label);
+// 55P04: ALTER TYPE has added the label, and its transaction has not committed.
+Status check_label(const EnumType& type, const EnumType::Label& label);
 
 }  // namespace scyper

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "bind/object_numbers.h"
 #include "compile/statement_kind.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
@@ -224,6 +225,10 @@ Status read_prepare(const ast::PrepareStatement& prepare, SessionCommand* out) {
   out->tag = "PREPARE";
   out->name = prepare.name;
   for (const ast::TypeName& type : prepare.types) {
+    if (const auto number = catalog_type(type); number.has_value()) {  // oid and its kin
+      out->parameter_oids.push_back(static_cast<int32_t>(type_oid(make_type(number->id))));
+      continue;
+    }
     const auto resolved = resolve_type(type, out->text);
     if (!resolved.ok() && sqlstate_of(resolved.status()) != "42704") return resolved.status();
     // of an enum, which is known to the catalog: as the statement has it

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
+#include "bind/catalog_dependencies.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
@@ -230,12 +231,9 @@ std::vector<SystemRow> attributes(const Catalog& catalog) {
 }
 
 std::vector<SystemRow> defaults(const Catalog& catalog) {
-  constexpr int64_t kFirst = 10000000;
   std::vector<SystemRow> rows;
-  for (const auto& [name, table] : catalog.tables)
-    for (uint32_t i = 0; i < storage::visible_columns(table->schema()); i++)
-      if (std::string text = shown_default(catalog, table->schema(), i, false); !text.empty())
-        rows.push_back({kFirst + static_cast<int64_t>(rows.size()), table_oid(table->schema()), size_t{i} + 1, text});
+  for (const ColumnDefault& of : column_defaults(catalog))
+    rows.push_back({of.oid, table_oid(*of.schema), size_t{of.column} + 1, of.text});
   return rows;
 }
 
@@ -398,25 +396,17 @@ std::vector<SystemRow> sequence_list(const Catalog& catalog) {
   return rows;
 }
 
-// Sequences that columns own.
-std::vector<SystemRow> dependencies(const Catalog& catalog) {
-  const int64_t relations = system_table_oid("pg_class");
-  std::vector<SystemRow> rows;
-  for (const auto& [name, sequence] : catalog.sequences) {
-    const auto& d = sequence->definition();
-    const auto table = d.owner.value() == 0 ? nullptr : catalog.find_table(d.owner);
-    if (table == nullptr) continue;
-    rows.push_back({relations, sequence_oid(*sequence), 0, relations, table_oid(table->schema()),
-                    size_t{d.owner_column} + 1, d.is_identity ? "i" : "a"});
-  }
-  return rows;
-}
-
 std::vector<SystemRow> comments(const Catalog& catalog) {
+  const int64_t schemas = system_table_oid("pg_namespace");
   std::vector<SystemRow> rows = {
-      {kPlpgsqlExtensionOid, system_table_oid("pg_extension"), 0, "PL/pgSQL procedural language"}};
-  for (const ObjectComment& comment : all_comments(catalog))
+      {kPlpgsqlExtensionOid, system_table_oid("pg_extension"), 0, "PL/pgSQL procedural language"},
+      {kCatalogSchemaOid, schemas, 0, "system catalog schema"}};
+  bool is_public_described = false;
+  for (const ObjectComment& comment : all_comments(catalog)) {
     rows.push_back({comment.oid, comment.class_oid, comment.column, comment.text});
+    is_public_described |= comment.oid == kPublicSchemaOid && comment.class_oid == schemas;
+  }
+  if (!is_public_described) rows.push_back({kPublicSchemaOid, schemas, 0, "standard public schema"});
   return rows;
 }
 
@@ -541,6 +531,8 @@ std::vector<SystemTable> catalog_relation_tables() {
       {kSchema, "pg_depend",
        columns_of("classid:int8 objid:int8 objsubid:int4 refclassid:int8 refobjid:int8 refobjsubid:int4 deptype"),
        dependencies},
+      {kSchema, "pg_rewrite",
+       columns_of("oid:int8 rulename ev_class:int8 ev_type ev_enabled is_instead:bool ev_qual ev_action"), rewrites},
       {kSchema, "pg_description", columns_of("objoid:int8 classoid:int8 objsubid:int4 description"), comments},
       {kSchema, "pg_tables",
        columns_of("schemaname tablename tableowner tablespace hasindexes:bool hasrules:bool hastriggers:bool "

@@ -94,13 +94,15 @@ SystemRow type_row(const TypeRow& row) {
           int64_t{0},
           int64_t{0},
           alignment_of(row),
-          row.length > 0 ? "p" : "x",
+          row.length > 0          ? "p"
+          : row.name == "numeric" ? "m"
+                                  : "x",
           row.not_null,
           row.base,
           row.modifier,
           0,
           row.collation,
-          SystemValue(),
+          row.default_text.empty() ? SystemValue() : SystemValue(row.default_text),  // pg_get_expr() shows it as it is
           row.default_text.empty() ? SystemValue() : SystemValue(row.default_text),
           SystemValue()};
 }
@@ -304,7 +306,6 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_publication_namespace", "oid:int8 pnpubid:int8 pnnspid:int8"},
     {"pg_publication_rel", "oid:int8 prpubid:int8 prrelid:int8 prqual prattrs:vector"},
     {"pg_range", "rngtypid:int8 rngsubtype:int8 rngmultitypid:int8 rngcollation:int8"},
-    {"pg_rewrite", "oid:int8 rulename ev_class:int8 ev_type ev_enabled is_instead:bool ev_qual ev_action"},
     {"pg_shdescription", "objoid:int8 classoid:int8 description"},
     {"pg_statistic_ext",
      "oid:int8 stxrelid:int8 stxname stxnamespace:int8 stxowner:int8 stxstattarget:int4 "

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/object_numbers.h"
 #include "compile/statement_kind.h"
 #include "parse/printer.h"
@@ -14,6 +15,7 @@
 #include "parse/setting_text.h"
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
+#include "query/catalog.h"
 #include "query/refused_in_blocks.h"
 #include "query/type_numbers.h"
 
@@ -332,6 +334,19 @@ std::string command_refused_in_block(std::string_view sql) {
   if (create != nullptr && create->concurrently) return "CREATE INDEX CONCURRENTLY";
   const auto* drop = ast::node_if<ast::DropStatement>(&statement);
   return drop != nullptr && drop->concurrently ? "DROP INDEX CONCURRENTLY" : "";
+}
+
+bool reads_sequence(const Catalog& catalog, std::string_view sql) {
+  if (sql.find('(') != std::string_view::npos) return false;
+  const auto statements = parse_sql(sql);
+  if (!statements.ok() || statements->size() != 1) return false;
+  const auto* select = ast::node_if<ast::SelectStatement>((*statements)[0].get());
+  if (select == nullptr || select->from.size() != 1) return false;
+  const auto* from = ast::node_if<ast::FromTable>(select->from[0].get());
+  if (from == nullptr) return false;
+  const ast::Name& name = from->table.name;
+  const std::string key = name.size() == 1 ? name[0] : object_key(name[name.size() - 2], name.back());
+  return catalog.sequences.count(key) != 0;
 }
 
 StatusOr<std::string> with_parameter_values(std::string_view sql, const std::vector<std::string>& values) {

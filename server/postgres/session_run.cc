@@ -84,8 +84,11 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   run.is_here = block_ != Block::kNone || query::mentions_activity(statement.command.text);
   auto answer = run_query(context_->node, run);
   if (answer.ok() || !is_for_transactions(answer.status())) return answer;
-  if (settings_->is_read_only()) return read_only_error();
-  return run_transaction(statement, arguments);
+  if (!settings_->is_read_only()) return run_transaction(statement, arguments);
+  const auto catalog = context_->node->engine->catalog();
+  if (catalog != nullptr && query::reads_sequence(*catalog, statement.command.text))
+    return run_by_itself(statement, arguments);
+  return read_only_error();
 }
 
 std::string Session::with_path(std::string_view sql) const {

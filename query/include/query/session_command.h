@@ -70,6 +70,10 @@ struct SessionCommand {
 // The statements of a text, in order; empty for blank text. Errors as a parser's: 42601 with position. Threads: any.
 StatusOr<std::vector<SessionCommand>> read_commands(std::string_view sql);
 
+struct Catalog;
+// A query of a sequence's row that calls nothing: it runs as a transaction and writes nothing all the same.
+bool reads_sequence(const Catalog& catalog, std::string_view sql);
+
 // The statement with other texts for its parameters. values: by number from 1.
 StatusOr<std::string> with_parameter_values(std::string_view sql, const std::vector<std::string>& values);
 

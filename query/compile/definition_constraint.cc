@@ -252,11 +252,12 @@ Status Definer::define_foreign_key(const ast::Constraint& constraint, const std:
   for (size_t i = 0; i < key.columns.size(); i++) {
     const auto& mine = schema.columns[key.columns[i]];
     const auto& other = parent->schema().columns[key.referenced[i]];
-    if (!can_compare(mine.type, other.type))
+    const bool is_other_enum = mine.type.id == TypeId::kEnum && mine.type.length != other.type.length;
+    if (!can_compare(mine.type, other.type) || is_other_enum)
       return with_detail(
           error("42804", absl::StrCat("foreign key constraint \"", key.name, "\" cannot be implemented"), -1),
           absl::StrCat("Key columns \"", mine.name, "\" and \"", other.name, "\" are of incompatible types: ",
-                       type_name(make_type(mine.type.id)), " and ", type_name(make_type(other.type.id)), "."));
+                       type_name(plain_type(mine.type)), " and ", type_name(plain_type(other.type)), "."));
   }
   SCYPER_RETURN_IF_ERROR(check_placement(schema, parent->schema(), key, constraint.location));
   next().rules[schema.id].foreign_keys.push_back(std::move(key));

@@ -301,7 +301,6 @@ uint32_t common_domain(const BoundExpr& expr) {
 }
 }  // namespace
 
-
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location,
                                      std::string_view written_as) {
   DatetimeUnit unit;

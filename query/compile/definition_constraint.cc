@@ -9,6 +9,7 @@
 #include "parse/text.h"
 #include "plan/access_path.h"
 #include "query/rows_elsewhere.h"
+#include "storage/json_text_type.h"
 #include "storage/temporary.h"
 
 // CREATE TABLE, ALTER TABLE: keys, CHECK, FOREIGN KEY.

@@ -139,14 +139,15 @@ const Function* find_function(const Function (&all)[n], std::string_view name, s
   return nullptr;
 }
 
-// acldefault(kind, owner) by "kind owner": the access list of an object of which nothing was granted or revoked.
+// acldefault(kind, owner), by the owner and the kind's letter: the access list of an object of which nothing was
+// granted or revoked.
 std::string default_access_map(const Catalog& catalog) {
   // '@' stands for the owner
-  static constexpr std::pair<const char*, const char*> kLists[] = {
-      {"c", "{}"},           {"r", "{@=arwdDxt/@}"}, {"s", "{@=rwU/@}"}, {"d", "{=Tc/@,@=CTc/@}"},
-      {"f", "{=X/@,@=X/@}"}, {"l", "{=U/@,@=U/@}"},  {"L", "{@=rw/@}"},  {"n", "{@=UC/@}"},
-      {"p", "{@=sA/@}"},     {"t", "{@=C/@}"},       {"F", "{@=U/@}"},   {"S", "{@=U/@}"},
-      {"T", "{=U/@,@=U/@}"}};
+  static constexpr std::pair<char, const char*> kLists[] = {
+      {'c', "{}"},           {'r', "{@=arwdDxt/@}"}, {'s', "{@=rwU/@}"}, {'d', "{=Tc/@,@=CTc/@}"},
+      {'f', "{=X/@,@=X/@}"}, {'l', "{=U/@,@=U/@}"},  {'L', "{@=rw/@}"},  {'n', "{@=UC/@}"},
+      {'p', "{@=sA/@}"},     {'t', "{@=C/@}"},       {'F', "{@=U/@}"},   {'S', "{@=U/@}"},
+      {'T', "{=U/@,@=U/@}"}};
   std::string map;
   for (const auto& [kind, list] : kLists)
     for (const auto& [name, role] : catalog.roles.all()) {
@@ -155,7 +156,7 @@ std::string default_access_map(const Catalog& catalog) {
       const std::string shown = is_plain ? name : "\\\"" + name + "\\\"";
       std::string text = list;
       if (!is_plain && text != "{}") text = absl::StrReplaceAll(text, {{"{", "{\""}, {",", "\",\""}, {"}", "\"}"}});
-      add_entry(absl::StrCat(kind, " ", role->id), absl::StrReplaceAll(text, {{"@", shown}}), &map);
+      add_entry(absl::StrCat(role->id, " ", int{kind}), absl::StrReplaceAll(text, {{"@", shown}}), &map);
     }
   return map;
 }
@@ -317,16 +318,16 @@ StatusOr<BoundPtr> Binder::bind_text_function(const ast::FunctionCall& call, con
 
 // pg_get_serial_sequence(table, column), and acldefault(kind, owner): texts that two arguments stand for.
 StatusOr<BoundPtr> Binder::bind_serial_sequence(const ast::FunctionCall& call, const Scope* scope) {
-  const auto text = [&](BoundPtr value) { return coerce(std::move(value), kText, Coercion::kExplicit); };
   if (call.name.back() == "acldefault") {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr kind, bind(*call.args[0], scope));
-    SCYPER_ASSIGN_OR_RETURN(kind, text(std::move(kind)));
+    SCYPER_ASSIGN_OR_RETURN(kind, coerce(std::move(kind), kText, Coercion::kExplicit));
+    std::vector<BoundPtr> letter;
+    letter.push_back(std::move(kind));
+    SCYPER_ASSIGN_OR_RETURN(kind, make_call("ascii", std::move(letter), call.location));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr owner, bind_number(*call.args[1], kInt8, scope));
-    SCYPER_ASSIGN_OR_RETURN(owner, text(std::move(owner)));
-    BoundPtr blank = make_text_constant(kText, " ", call.location);
-    SCYPER_ASSIGN_OR_RETURN(kind, make_operator("||", std::move(kind), std::move(blank), call.location));
-    SCYPER_ASSIGN_OR_RETURN(kind, make_operator("||", std::move(kind), std::move(owner), call.location));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr list, find_text(default_access_map(catalog_), std::move(kind), call.location));
+    std::vector<BoundPtr> args = list_of(map_constant(default_access_map(catalog_), call.location), std::move(owner));
+    args.push_back(std::move(kind));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr list, make_call(" catalog text", std::move(args), call.location));
     return coerce(std::move(list), make_array(kText), Coercion::kExplicit);
   }
   std::string map;

@@ -94,7 +94,7 @@ SystemRow type_row(const TypeRow& row) {
           int64_t{0},
           int64_t{0},
           alignment_of(row),
-          row.length > 0          ? "p"
+          row.length != -1        ? "p"
           : row.name == "numeric" ? "m"
                                   : "x",
           row.not_null,

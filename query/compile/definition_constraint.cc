@@ -161,9 +161,13 @@ ReferentialAction action_of(ast::ReferentialAction action) {
   }
 }
 
+// Whether a foreign key of type `a` can be looked up among keys of type `b`: PostgreSQL needs an operator of their
+// index, or an implicit cast to `b`.
 bool can_compare(const SqlType& a, const SqlType& b) {
-  return a.id == b.id || (is_number(a.id) && is_number(b.id)) || (is_string(a.id) && is_string(b.id)) ||
-         (is_moment(a.id) && is_moment(b.id));
+  const auto width = [](TypeId id) { return is_integer(id) ? 0 : id == TypeId::kNumeric ? 1 : 2; };
+  if (a.id == TypeId::kEnum && b.id == TypeId::kEnum) return a.length == b.length;
+  return a.id == b.id || (is_number(a.id) && is_number(b.id) && width(a.id) <= width(b.id)) ||
+         (is_string(a.id) && is_string(b.id)) || (is_moment(a.id) && is_moment(b.id));
 }
 
 std::vector<uint32_t> sorted(std::vector<uint32_t> columns) {
@@ -253,8 +257,7 @@ Status Definer::define_foreign_key(const ast::Constraint& constraint, const std:
   for (size_t i = 0; i < key.columns.size(); i++) {
     const auto& mine = schema.columns[key.columns[i]];
     const auto& other = parent->schema().columns[key.referenced[i]];
-    const bool is_other_enum = mine.type.id == TypeId::kEnum && mine.type.length != other.type.length;
-    if (!can_compare(mine.type, other.type) || is_other_enum)
+    if (!can_compare(mine.type, other.type))
       return with_detail(
           error("42804", absl::StrCat("foreign key constraint \"", key.name, "\" cannot be implemented"), -1),
           absl::StrCat("Key columns \"", mine.name, "\" and \"", other.name, "\" are of incompatible types: ",

@@ -233,7 +233,9 @@ Status read_prepare(const ast::PrepareStatement& prepare, SessionCommand* out) {
     }
     const auto resolved = resolve_type(type, out->text);
     if (!resolved.ok() && sqlstate_of(resolved.status()) != "42704") return resolved.status();
-    // of an enum, which is known to the catalog: as the statement has it
+    // of an enum, which is known to the catalog: as the statement has it, once the server has looked that it is there
+    if (!resolved.ok())
+      out->values.push_back(quote_identifier(type.name.back()) + (type.array_bounds.empty() ? "" : "[]"));
     out->parameter_oids.push_back(resolved.ok() ? static_cast<int32_t>(type_oid(*resolved)) : 0);
   }
   SCYPER_ASSIGN_OR_RETURN(auto tokens, scan(out->text));

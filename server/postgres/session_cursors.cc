@@ -123,6 +123,12 @@ Status Session::prepare_by_name(const SessionCommand& command) {
     return with_hint(sql_error("53400", "too many prepared statements in this session"),
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
+  for (const std::string& type : command.values) {
+    Statement known;
+    known.command.kind = CommandKind::kQuery;
+    const Status status = describe_parameters_of("SELECT CAST(NULL AS " + type + ")", &known);
+    if (!status.ok()) return sql_error(sqlstate_of(status), std::string(status.message()));
+  }
   SCYPER_ASSIGN_OR_RETURN(const StatementPointer statement, prepare(command.body, command.parameter_oids));
   auto named = std::make_shared<Statement>(*statement);
   named->shown = source_;

@@ -6,12 +6,31 @@
 #include <mutex>
 
 #include "base/check.h"
+#include "storage/enum_transaction.h"
+#include "storage/type.h"
 
 namespace scyper {
 namespace {
 
 constinit std::atomic<int32_t> last_number{0};
 constinit std::array<std::atomic<const EnumType*>, kEnumTypesMax> published{};
+constinit std::array<std::atomic<const EnumType*>, kEnumTypesMax> committed{};  // of a new type the first
+
+// What was published is kept for ever: readers take no lock.
+void publish(std::shared_ptr<const EnumType> type, bool is_committed) {
+  static std::mutex mutex;
+  static auto* kept = new std::vector<std::shared_ptr<const EnumType>>;
+  CHECK(type->number > 0 && type->number < kEnumTypesMax);
+  const auto number = static_cast<size_t>(type->number);
+  const EnumType* known = type.get();
+  std::lock_guard<std::mutex> lock(mutex);
+  const bool is_kept = published[number].load(std::memory_order_relaxed) == known ||
+                       committed[number].load(std::memory_order_relaxed) == known;
+  if (!is_kept) kept->push_back(std::move(type));
+  published[number].store(known, std::memory_order_release);
+  const bool is_new = committed[number].load(std::memory_order_relaxed) == nullptr;
+  if (is_committed || is_new) committed[number].store(known, std::memory_order_release);
+}
 
 }  // namespace
 
@@ -31,15 +50,21 @@ int32_t new_enum_number() {
   return number < kEnumTypesMax ? number : 0;
 }
 
-void publish_enum(std::shared_ptr<const EnumType> type) {
-  static std::mutex mutex;
-  static auto* kept = new std::vector<std::shared_ptr<const EnumType>>;
-  CHECK(type->number > 0 && type->number < kEnumTypesMax);
-  auto& place = published[static_cast<size_t>(type->number)];
-  std::lock_guard<std::mutex> lock(mutex);
-  if (place.load(std::memory_order_relaxed) == type.get()) return;
-  kept->push_back(type);
-  place.store(type.get(), std::memory_order_release);
+void publish_enum(std::shared_ptr<const EnumType> type) { publish(std::move(type), /*is_committed=*/true); }
+
+void publish_enum_on_trial(std::shared_ptr<const EnumType> type) { publish(std::move(type), /*is_committed=*/false); }
+
+void publish_enum_again(const EnumType& type) noexcept {
+  published[static_cast<size_t>(type.number)].store(&type, std::memory_order_release);
+}
+
+Status check_label(const EnumType& type, const EnumType::Label& label) {
+  const EnumType* known = committed[static_cast<size_t>(type.number)].load(std::memory_order_acquire);
+  if (known == nullptr || known == &type || known->find(label.code) != nullptr) return absl::OkStatus();
+  SqlType of = make_type(TypeId::kEnum);
+  of.length = type.number;
+  return with_hint(sql_error("55P04", "unsafe use of new value \"" + label.text + "\" of enum type " + type_name(of)),
+                   "New enum values must be committed before they can be used.");
 }
 
 const EnumType* find_enum(int32_t number) {

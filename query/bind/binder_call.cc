@@ -297,6 +297,19 @@ Status Binder::no_operator(std::string_view op, const std::vector<BoundPtr>& arg
                    "No operator matches the given name and argument types. You might need to add explicit type casts.");
 }
 
+namespace {
+// The domain that all results of COALESCE, CASE, GREATEST and LEAST are of, as PostgreSQL keeps it; else 0.
+uint32_t common_domain(const BoundExpr& expr) {
+  if (expr.domain != 0) return expr.domain;
+  const bool is_case = expr.kind == BoundKind::kCase && expr.index != kNullIfCase;
+  if (!is_case && expr.kind != BoundKind::kCoalesce && expr.kind != BoundKind::kMinMax) return 0;
+  const uint32_t domain = expr.args.empty() ? 0 : common_domain(*expr.args.back());
+  for (size_t i = is_case ? 1 : 0; i < expr.args.size(); i += is_case ? 2 : 1)
+    if (common_domain(*expr.args[i]) != domain) return 0;
+  return domain;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location,
                                      std::string_view written_as) {
   DatetimeUnit unit;
@@ -328,7 +341,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   }
   if (best->name == "pg_typeof") {  // known now, of NULLs too
     const auto kind = object_kind(args[0]->type);
-    const Domain* domain = catalog_.find_domain(args[0]->domain);
+    const Domain* domain = catalog_.find_domain(common_domain(*args[0]));
     const std::string shown = domain != nullptr  ? quote_identifier(domain->name)
                               : kind.has_value() ? std::string(name_of_kind(*kind))
                                                  : type_name(plain_type(args[0]->type));

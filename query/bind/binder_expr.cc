@@ -9,6 +9,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
+#include "storage/name_type.h"
 #include "storage/time_modifier.h"
 #include "types/decimal.h"
 
@@ -422,11 +423,39 @@ StatusOr<BoundPtr> Binder::bind_grouping_call(const ast::GroupingCall& call, con
   return result;
 }
 
+namespace {
+// PostgreSQL's type name: those of system tables are texts here.
+bool is_system_name(const BoundExpr& expr, const Scope* scope) {
+  if (is_name(expr.type)) return true;
+  if (expr.kind != BoundKind::kColumn || expr.type.id != TypeId::kText) return false;
+  for (const Scope* level = scope; level != nullptr; level = level->parent)
+    for (const Relation* relation : level->relations)
+      if (relation->id == expr.relation)
+        return relation->table == nullptr &&
+               std::any_of(relation->columns.begin(), relation->columns.end(),
+                           [](const RelationColumn& column) { return column.hidden && column.name == "tableoid"; });
+  return false;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_subscript(const ast::Subscript& expr, const Scope* scope) {
   SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.arg, scope));
   if (array->type.id == TypeId::kJsonb) {  // document['a'][1]: the part at a path
     SCYPER_ASSIGN_OR_RETURN(BoundPtr path, bind_document_path(expr.indexes, scope, expr.location));
     return make_operator("#>", std::move(array), std::move(path), expr.location);
+  }
+  if (expr.indexes.size() == 1 && !expr.indexes[0].slice && is_system_name(*array, scope)) {  // its bytes, from 0
+    constexpr SqlType kInt4 = make_type(TypeId::kInt4);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr index, bind(*expr.indexes[0].upper, scope));
+    SCYPER_ASSIGN_OR_RETURN(index, coerce(std::move(index), kInt4, Coercion::kAssignment));
+    const auto one = [&] { return make_constant(kInt4, int_datum(1), expr.location); };
+    std::vector<BoundPtr> args;
+    SCYPER_ASSIGN_OR_RETURN(index, make_operator("+", std::move(index), one(), expr.location));
+    SCYPER_ASSIGN_OR_RETURN(array, coerce(std::move(array), make_type(TypeId::kText), Coercion::kExplicit));
+    args.push_back(std::move(array));
+    args.push_back(std::move(index));
+    args.push_back(one());
+    return make_call("substr", std::move(args), expr.location);
   }
   if (expr.indexes.size() != 1) return error("0A000", "multidimensional arrays are not supported", expr.location);
   if (array->type.id != TypeId::kArray)

@@ -428,7 +428,8 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
     return add_relation(std::move(relation), scope, query, join, item.location);
   }
   if (!item.columns.empty())
-    return error("0A000", "functions with a column definition list are not supported", item.location);
+    return error("42601", "a column definition list is only allowed for functions returning \"record\"",
+                 item.columns[0].location);
   std::vector<size_t> array_columns;
   std::string first_name;
   bool single = item.functions.size() == 1;

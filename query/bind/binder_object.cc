@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
@@ -117,12 +118,47 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_has_role", 2, 3, TypeId::kBool, "t"},
 };
 
+// The text of a "char", which is one byte: \ooo where it is no ASCII, nothing where it is 0.
+std::string text_of_char(std::string_view text) {
+  constexpr unsigned kAsciiEnd = 0x80;
+  const auto is_octal = [&](size_t i) { return text[i] >= '0' && text[i] <= '7'; };
+  unsigned byte = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
+  if (text.size() == 4 && text[0] == '\\' && is_octal(1) && is_octal(2) && is_octal(3))
+    byte = static_cast<unsigned>((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0')) & 0xFF;
+  if (byte == 0) return "";
+  if (byte < kAsciiEnd) return std::string(1, static_cast<char>(byte));
+  return {'\\', static_cast<char>('0' + (byte >> 6)), static_cast<char>('0' + (byte >> 3 & 7)),
+          static_cast<char>('0' + (byte & 7))};
+}
+
 template <class Function, size_t n>
 const Function* find_function(const Function (&all)[n], std::string_view name, size_t arguments) {
   for (const Function& function : all)
     if (function.name == name && arguments >= function.arguments_min && arguments <= function.arguments_max)
       return &function;
   return nullptr;
+}
+
+// acldefault(kind, owner), by the owner and the kind's letter: the access list of an object of which nothing was
+// granted or revoked.
+std::string default_access_map(const Catalog& catalog) {
+  // '@' stands for the owner
+  static constexpr std::pair<char, const char*> kLists[] = {
+      {'c', "{}"},           {'r', "{@=arwdDxt/@}"}, {'s', "{@=rwU/@}"}, {'d', "{=Tc/@,@=CTc/@}"},
+      {'f', "{=X/@,@=X/@}"}, {'l', "{=U/@,@=U/@}"},  {'L', "{@=rw/@}"},  {'n', "{@=UC/@}"},
+      {'p', "{@=sA/@}"},     {'t', "{@=C/@}"},       {'F', "{@=U/@}"},   {'S', "{@=U/@}"},
+      {'T', "{=U/@,@=U/@}"}};
+  std::string map;
+  for (const auto& [kind, list] : kLists)
+    for (const auto& [name, role] : catalog.roles.all()) {
+      // the name as an element of the array's text
+      const bool is_plain = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
+      const std::string shown = is_plain ? name : "\\\"" + name + "\\\"";
+      std::string text = list;
+      if (!is_plain && text != "{}") text = absl::StrReplaceAll(text, {{"{", "{\""}, {",", "\",\""}, {"}", "\"}"}});
+      add_entry(absl::StrCat(role->id, " ", int{kind}), absl::StrReplaceAll(text, {{"@", shown}}), &map);
+    }
+  return map;
 }
 
 }  // namespace
@@ -235,6 +271,8 @@ StatusOr<BoundPtr> Binder::bind_catalog_cast(const ast::Cast& expr, const Scope*
   if (is_oid && value->type.id == TypeId::kInt8) return make_cast(std::move(value), type, true);
   SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), type, Coercion::kExplicit));
   if (!is_char || is_array) return value;
+  if (value->kind == BoundKind::kConst && !value->value.null)
+    return make_text_constant(kText, text_of_char(value->text), expr.location);
   return make_call("left", list_of(std::move(value), make_constant(kInt4, int_datum(1), expr.location)), expr.location);
 }
 
@@ -278,8 +316,20 @@ StatusOr<BoundPtr> Binder::bind_text_function(const ast::FunctionCall& call, con
   return coerce(std::move(text), kBool, Coercion::kExplicit);
 }
 
-// pg_get_serial_sequence(table, column)
+// pg_get_serial_sequence(table, column), and acldefault(kind, owner): texts that two arguments stand for.
 StatusOr<BoundPtr> Binder::bind_serial_sequence(const ast::FunctionCall& call, const Scope* scope) {
+  if (call.name.back() == "acldefault") {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr kind, bind(*call.args[0], scope));
+    SCYPER_ASSIGN_OR_RETURN(kind, coerce(std::move(kind), kText, Coercion::kExplicit));
+    std::vector<BoundPtr> letter;
+    letter.push_back(std::move(kind));
+    SCYPER_ASSIGN_OR_RETURN(kind, make_call("ascii", std::move(letter), call.location));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr owner, bind_number(*call.args[1], kInt8, scope));
+    std::vector<BoundPtr> args = list_of(map_constant(default_access_map(catalog_), call.location), std::move(owner));
+    args.push_back(std::move(kind));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr list, make_call(" catalog text", std::move(args), call.location));
+    return coerce(std::move(list), make_array(kText), Coercion::kExplicit);
+  }
   std::string map;
   for (const auto& [name, sequence] : catalog_.sequences) {
     const auto& definition = sequence->definition();
@@ -349,7 +399,8 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
   }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr has_privilege, bind_privilege_test(call, scope));
   if (has_privilege != nullptr) return has_privilege;
-  if (name == "pg_get_serial_sequence" && count == 2) return bind_serial_sequence(call, scope);
+  if ((name == "pg_get_serial_sequence" || name == "acldefault") && count == 2)
+    return bind_serial_sequence(call, scope);
   for (const auto& [prefix, kind] :
        {std::pair("to_regclass", ObjectKind::kRelation), std::pair("to_regtype", ObjectKind::kType),
         std::pair("to_regproc", ObjectKind::kRoutine), std::pair("to_regprocedure", ObjectKind::kSignature),

@@ -354,8 +354,15 @@ StatusOr<std::unique_ptr<Relation>> Binder::routine_relation(const ast::Function
                                  [](const auto& p) { return p.mode != ParameterMode::kIn; });
   if (wants_list && declared.empty())
     return error("42601", "a column definition list is required for functions returning \"record\"", call.location);
-  if (!wants_list && !declared.empty())
-    return error("42601", "a column definition list is only allowed for functions returning \"record\"", location);
+  if (!wants_list && !declared.empty()) {
+    const bool is_record = match.routine->return_type.id == TypeId::kRecord;
+    const char* problem = !is_record ? "only allowed for functions returning \"record\""
+                          : match.routine->return_relation.empty()
+                              ? "redundant for a function with OUT parameters"
+                              : "redundant for a function returning a named composite type";
+    return error("42601", absl::StrCat("a column definition list is ", problem),
+                 declared[0].location >= 0 ? declared[0].location : location);
+  }
   if (wants_list) {
     auto variant = std::make_shared<Routine>(*match.routine);
     for (const auto& column : declared) {

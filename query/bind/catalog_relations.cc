@@ -4,9 +4,11 @@
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "bind/index_nulls.h"
+#include "bind/catalog_dependencies.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
+#include "storage/temporary.h"
 
 // pg_class and what belongs to relations: columns, defaults, indexes, constraints, sequences, triggers, comments.
 namespace scyper::query {
@@ -17,7 +19,8 @@ using T = TypeId;
 
 constexpr int64_t kHeapOid = 2, kBtreeOid = 403;
 constexpr int64_t kDefaultCollationOid = 100;
-constexpr size_t kSequenceColumns = 3;  // last_value, log_cnt, is_called
+constexpr int64_t kFirstTransaction = 3, kFirstMultiTransaction = 1;  // rows here know no transactions
+constexpr size_t kSequenceColumns = 3;                                // last_value, log_cnt, is_called
 
 std::string schema_name(std::string_view key) { return std::string(schema_of(key)); }
 std::string name_in_schema(std::string_view key) { return std::string(bare_name(key)); }
@@ -62,6 +65,7 @@ struct ClassRow {
   bool has_index = false;
   size_t checks = 0;
   std::string tier_cache = {};
+  bool is_temporary = false;
 };
 
 SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
@@ -84,7 +88,7 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           int64_t{0},  // reltoastrelid
           row.has_index,
           false,
-          "p",
+          row.is_temporary ? "t" : "p",
           row.kind,
           row.columns,
           row.checks,
@@ -96,7 +100,9 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           materialized == nullptr || materialized->is_populated,
           is_table ? "d" : "n",
           false,
-          int64_t{0},  // relrewrite
+          int64_t{0},                                      // relrewrite
+          is_table ? kFirstTransaction : int64_t{0},       // relfrozenxid
+          is_table ? kFirstMultiTransaction : int64_t{0},  // relminmxid
           access_value(access, catalog),
           row.tier_cache.empty() ? SystemValue() : SystemValue(absl::StrCat("{tier_cache=", row.tier_cache, "}")),
           SystemValue()};
@@ -104,7 +110,10 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
 
 std::vector<SystemRow> classes(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  auto add = [&](const ClassRow& row) { rows.push_back(class_row(catalog, row)); };
+  auto add = [&](ClassRow row, bool is_temporary = false) {
+    row.is_temporary = is_temporary;
+    rows.push_back(class_row(catalog, row));
+  };
   for (const auto& [name, table] : catalog.tables) {
     const auto& schema = table->schema();
     const auto rules = catalog.rules.find(schema.id);
@@ -113,12 +122,15 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
                                                                          : "r";
     const bool has_rules = rules != catalog.rules.end();
     add({table_oid(schema), name, kind, storage::visible_columns(schema), !schema.indexes.empty(),
-         has_rules ? rules->second.checks.size() : 0, has_rules ? rules->second.tier_cache : std::string()});
-    for (const auto& index : schema.indexes) add({index_oid(index), index.name, "i", key_count(index)});
+         has_rules ? rules->second.checks.size() : 0, has_rules ? rules->second.tier_cache : std::string()},
+        storage::is_temporary(schema.id));
+    for (const auto& index : schema.indexes)
+      add({index_oid(index), index.name, "i", key_count(index)}, storage::is_temporary(index.id));
   }
   for (const auto& [name, view] : catalog.views)
     add({view_oid(catalog, name), name, view->foreign != nullptr ? "f" : "v", view->column_names.size()});
-  for (const auto& [name, sequence] : catalog.sequences) add({sequence_oid(*sequence), name, "S", kSequenceColumns});
+  for (const auto& [name, sequence] : catalog.sequences)
+    add({sequence_oid(*sequence), name, "S", kSequenceColumns}, storage::is_temporary(sequence->definition().id));
   return rows;
 }
 
@@ -165,6 +177,7 @@ SystemRow attribute_row(const AttributeRow& row) {
           true,
           0,
           is_text ? kDefaultCollationOid : int64_t{0},
+          SystemValue(),
           SystemValue(),
           SystemValue(),
           SystemValue()};
@@ -219,12 +232,9 @@ std::vector<SystemRow> attributes(const Catalog& catalog) {
 }
 
 std::vector<SystemRow> defaults(const Catalog& catalog) {
-  constexpr int64_t kFirst = 10000000;
   std::vector<SystemRow> rows;
-  for (const auto& [name, table] : catalog.tables)
-    for (uint32_t i = 0; i < storage::visible_columns(table->schema()); i++)
-      if (std::string text = shown_default(catalog, table->schema(), i, false); !text.empty())
-        rows.push_back({kFirst + static_cast<int64_t>(rows.size()), table_oid(table->schema()), size_t{i} + 1, text});
+  for (const ColumnDefault& of : column_defaults(catalog))
+    rows.push_back({of.oid, table_oid(*of.schema), size_t{of.column} + 1, of.text});
   return rows;
 }
 
@@ -386,25 +396,17 @@ std::vector<SystemRow> sequence_list(const Catalog& catalog) {
   return rows;
 }
 
-// Sequences that columns own.
-std::vector<SystemRow> dependencies(const Catalog& catalog) {
-  const int64_t relations = system_table_oid("pg_class");
-  std::vector<SystemRow> rows;
-  for (const auto& [name, sequence] : catalog.sequences) {
-    const auto& d = sequence->definition();
-    const auto table = d.owner.value() == 0 ? nullptr : catalog.find_table(d.owner);
-    if (table == nullptr) continue;
-    rows.push_back({relations, sequence_oid(*sequence), 0, relations, table_oid(table->schema()),
-                    size_t{d.owner_column} + 1, d.is_identity ? "i" : "a"});
-  }
-  return rows;
-}
-
 std::vector<SystemRow> comments(const Catalog& catalog) {
+  const int64_t schemas = system_table_oid("pg_namespace");
   std::vector<SystemRow> rows = {
-      {kPlpgsqlExtensionOid, system_table_oid("pg_extension"), 0, "PL/pgSQL procedural language"}};
-  for (const ObjectComment& comment : all_comments(catalog))
+      {kPlpgsqlExtensionOid, system_table_oid("pg_extension"), 0, "PL/pgSQL procedural language"},
+      {kCatalogSchemaOid, schemas, 0, "system catalog schema"}};
+  bool is_public_described = false;
+  for (const ObjectComment& comment : all_comments(catalog)) {
     rows.push_back({comment.oid, comment.class_oid, comment.column, comment.text});
+    is_public_described |= comment.oid == kPublicSchemaOid && comment.class_oid == schemas;
+  }
+  if (!is_public_described) rows.push_back({kPublicSchemaOid, schemas, 0, "standard public schema"});
   return rows;
 }
 
@@ -492,13 +494,15 @@ std::vector<SystemTable> catalog_relation_tables() {
                   "reltoastrelid:int8 relhasindex:bool relisshared:bool relpersistence relkind relnatts:int2 "
                   "relchecks:int2 relhasrules:bool relhastriggers:bool relhassubclass:bool relrowsecurity:bool "
                   "relforcerowsecurity:bool relispopulated:bool relreplident relispartition:bool relrewrite:int8 "
+                  "relfrozenxid:int8 relminmxid:int8 "
                   "relacl:text[] reloptions:text[] relpartbound"),
        classes},
       {kSchema, "pg_attribute",
        columns_of("attrelid:int8 attname atttypid:int8 attstattarget:int4 attlen:int2 attnum:int2 attndims:int4 "
                   "attcacheoff:int4 atttypmod:int4 attbyval:bool attalign attstorage attcompression attnotnull:bool "
                   "atthasdef:bool atthasmissing:bool attidentity attgenerated attisdropped:bool attislocal:bool "
-                  "attinhcount:int4 attcollation:int8 attacl:text[] attoptions:text[] attfdwoptions:text[]"),
+                  "attinhcount:int4 attcollation:int8 attacl:text[] attoptions:text[] attfdwoptions:text[] "
+                  "attmissingval:text[]"),
        attributes},
       {kSchema, "pg_attrdef", columns_of("oid:int8 adrelid:int8 adnum:int2 adbin"), defaults},
       {kSchema, "pg_index",
@@ -527,6 +531,8 @@ std::vector<SystemTable> catalog_relation_tables() {
       {kSchema, "pg_depend",
        columns_of("classid:int8 objid:int8 objsubid:int4 refclassid:int8 refobjid:int8 refobjsubid:int4 deptype"),
        dependencies},
+      {kSchema, "pg_rewrite",
+       columns_of("oid:int8 rulename ev_class:int8 ev_type ev_enabled is_instead:bool ev_qual ev_action"), rewrites},
       {kSchema, "pg_description", columns_of("objoid:int8 classoid:int8 objsubid:int4 description"), comments},
       {kSchema, "pg_tables",
        columns_of("schemaname tablename tableowner tablespace hasindexes:bool hasrules:bool hastriggers:bool "

@@ -7,6 +7,7 @@
 #include "bind/system_types.h"
 #include "bind/type_functions.h"
 #include "parse/printer.h"
+#include "parse/sql_parser.h"
 #include "query/search_path.h"
 
 // pg_proc, and what functions say of routines.
@@ -41,6 +42,30 @@ std::string quoted_element(const std::string& text) {
   std::string out = "\"";
   for (char c : text) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return out + "\"";
+}
+
+// As CREATE FUNCTION had it: what runs for LANGUAGE sql is made of that text.
+std::string written_source(const Routine& routine) {
+  const std::string body(without_search_path(routine.body));
+  if (!routine.is_sql) return body;
+  auto statements = parse_sql(routine.definition);
+  if (!statements.ok() || statements->size() != 1) return body;
+  const auto* create = ast::node_if<ast::CreateRoutineStatement>((*statements)[0].get());
+  if (create == nullptr) return body;
+  std::string text = create->body;
+  for (const auto& statement : create->sql_body) absl::StrAppend(&text, to_sql(*statement), ";\n");
+  return text;
+}
+
+// proconfig: what SET of its definition says.
+SystemValue settings_of(const Routine& routine) {
+  std::vector<std::string> schemas, settings;
+  take_search_path(routine.body, &schemas);
+  for (std::string& schema : schemas) schema = quote_identifier(schema);
+  if (!schemas.empty()) settings.push_back(quoted_element("search_path=" + absl::StrJoin(schemas, ", ")));
+  if (const std::string_view zone = time_zone_of(routine.body); !zone.empty())
+    settings.push_back(quoted_element("TimeZone=" + std::string(zone)));
+  return settings.empty() ? SystemValue() : SystemValue(array_text(settings));
 }
 
 SystemRow routine_row(const Catalog& catalog, const std::string& key, const Routine& routine) {
@@ -98,10 +123,10 @@ SystemRow routine_row(const Catalog& catalog, const std::string& key, const Rout
           has_names ? SystemValue(array_text(names)) : SystemValue(),
           defaults > 0 ? SystemValue(default_texts) : SystemValue(),
           SystemValue(),
-          std::string(without_search_path(routine.body)),
+          written_source(routine),
           SystemValue(),
           SystemValue(),
-          SystemValue(),
+          settings_of(routine),
           access_value(routine.access, catalog)};
 }
 
@@ -199,10 +224,11 @@ std::vector<SystemRow> routine_texts(const Catalog& catalog) {
 }
 
 std::vector<SystemRow> languages(const Catalog&) {
-  return {{int64_t{12}, "internal", kOwnerOid, false, false},
-          {int64_t{13}, "c", kOwnerOid, false, false},
-          {kSqlOid, "sql", kOwnerOid, false, true},
-          {kPlpgsqlOid, "plpgsql", kOwnerOid, true, true}};
+  const auto row = [](int64_t oid, const char* name, bool is_procedural, bool is_trusted) -> SystemRow {
+    return {oid, name, kOwnerOid, is_procedural, is_trusted, int64_t{0}, int64_t{0}, int64_t{0}, SystemValue()};
+  };
+  return {row(12, "internal", false, false), row(13, "c", false, false), row(kSqlOid, "sql", false, true),
+          row(kPlpgsqlOid, "plpgsql", true, true)};
 }
 
 }  // namespace
@@ -230,7 +256,7 @@ std::string routine_source(const Catalog& catalog, const Routine& routine, std::
 }
 
 std::string parameter_type_name(const SqlType& type, const std::string& relation) {
-  if (!relation.empty()) return std::string(bare_name(relation));
+  if (!relation.empty()) return quote_identifier(relation);
   if (type.id == T::kUnknown) return "anyelement";
   return type.element == T::kUnknown && type.id == T::kArray ? "anyarray" : type_name(without_modifiers(type));
 }
@@ -247,7 +273,10 @@ std::vector<SystemTable> catalog_routine_tables() {
                   "protrftypes:int8[] prosrc probin prosqlbody proconfig:text[] "
                   "proacl:text[]"),
        routines},
-      {kSchema, "pg_language", columns_of("oid:int8 lanname lanowner:int8 lanispl:bool lanpltrusted:bool"), languages},
+      {kSchema, "pg_language",
+       columns_of("oid:int8 lanname lanowner:int8 lanispl:bool lanpltrusted:bool lanplcallfoid:int8 laninline:int8 "
+                  "lanvalidator:int8 lanacl:text[]"),
+       languages},
       {kSchema, "scyper_routine_texts",
        columns_of("scyper_oid:int8 scyper_result scyper_arguments scyper_identity_arguments scyper_definition"),
        routine_texts},

@@ -162,8 +162,9 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   if (!parsed.ok() && target.id == TypeId::kNumeric && parsed.message() == "numeric field overflow") return parsed;
   if (!parsed.ok()) {
     Status located = error(sqlstate_of(parsed), std::string(parsed.message()), expr->location);
-    std::string detail = detail_of(parsed);
-    return detail.empty() ? located : with_detail(located, detail);
+    const std::string detail = detail_of(parsed), hint = hint_of(parsed);
+    if (!detail.empty()) located = with_detail(std::move(located), detail);
+    return hint.empty() ? located : with_hint(std::move(located), hint);
   }
   if (target.id == TypeId::kTimestamptz && program_->is_routine && !has_own_zone(expr->text)) {
     // a routine runs in its caller's zone

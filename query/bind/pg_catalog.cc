@@ -8,6 +8,7 @@
 #include "query/foreign_table.h"
 #include "query/search_path.h"
 #include "query/settings.h"
+#include "storage/enum_transaction.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -93,13 +94,15 @@ SystemRow type_row(const TypeRow& row) {
           int64_t{0},
           int64_t{0},
           alignment_of(row),
-          row.length > 0 ? "p" : "x",
+          row.length != -1        ? "p"
+          : row.name == "numeric" ? "m"
+                                  : "x",
           row.not_null,
           row.base,
           row.modifier,
           0,
           row.collation,
-          SystemValue(),
+          row.default_text.empty() ? SystemValue() : SystemValue(row.default_text),  // pg_get_expr() shows it as it is
           row.default_text.empty() ? SystemValue() : SystemValue(row.default_text),
           SystemValue()};
 }
@@ -159,7 +162,7 @@ std::vector<SystemRow> enum_labels(const Catalog& catalog) {
   for (const auto& [name, type] : catalog.enums)
     for (size_t i = 0; i < type->labels.size(); i++)
       rows.push_back({kFirst + static_cast<int64_t>(rows.size()), enum_oid(type->number),
-                      std::bit_cast<int64_t>(static_cast<double>(i + 1)), type->labels[i].text});
+                      std::bit_cast<int64_t>(enum_sort_order(type->labels[i].code)), type->labels[i].text});
   return rows;
 }
 
@@ -193,7 +196,10 @@ std::vector<SystemRow> members(const Catalog& catalog) {
     rows.push_back({int64_t{key.first}, int64_t{key.second}, int64_t{membership.grantor}, membership.has_admin_option});
   return rows;
 }
-std::vector<SystemRow> access_methods(const Catalog&) { return {{kHeapOid, "heap", "t"}, {kBtreeOid, "btree", "i"}}; }
+std::vector<SystemRow> access_methods(const Catalog&) {
+  constexpr int64_t kHeapHandlerOid = 3, kBtreeHandlerOid = 330;
+  return {{kHeapOid, "heap", kHeapHandlerOid, "t"}, {kBtreeOid, "btree", kBtreeHandlerOid, "i"}};
+}
 std::vector<SystemRow> tablespaces(const Catalog&) {
   return {{int64_t{1663}, "pg_default", kOwnerOid, SystemValue(), SystemValue()},
           {int64_t{1664}, "pg_global", kOwnerOid, SystemValue(), SystemValue()}};
@@ -291,7 +297,9 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_stat_user_functions", "funcid:int8 schemaname funcname calls:int8 total_time:float8 self_time:float8"},
     {"pg_inherits", "inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"},
     {"pg_largeobject_metadata", "oid:int8 lomowner:int8 lomacl:text[]"},
-    {"pg_partitioned_table", "partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector"},
+    {"pg_partitioned_table",
+     "partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector partclass:oidvector "
+     "partcollation:oidvector partexprs"},
     {"pg_policy", "oid:int8 polname polrelid:int8 polcmd polpermissive:bool polroles:int8[] polqual polwithcheck"},
     {"pg_policies", "schemaname tablename policyname permissive roles:text[] cmd qual with_check"},
     {"pg_publication",
@@ -300,14 +308,35 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_publication_namespace", "oid:int8 pnpubid:int8 pnnspid:int8"},
     {"pg_publication_rel", "oid:int8 prpubid:int8 prrelid:int8 prqual prattrs:vector"},
     {"pg_range", "rngtypid:int8 rngsubtype:int8 rngmultitypid:int8 rngcollation:int8"},
-    {"pg_rewrite", "oid:int8 rulename ev_class:int8 ev_type ev_enabled is_instead:bool ev_qual ev_action"},
     {"pg_shdescription", "objoid:int8 classoid:int8 description"},
     {"pg_statistic_ext",
      "oid:int8 stxrelid:int8 stxname stxnamespace:int8 stxowner:int8 stxstattarget:int4 "
      "stxkeys:vector stxkind:text[] stxexprs"},
     {"pg_subscription",
      "oid:int8 subdbid:int8 subname subowner:int8 subenabled:bool subbinary:bool substream:bool "
-     "subconninfo subslotname subsynccommit subpublications:text[]"},
+     "subconninfo subslotname subsynccommit subpublications:text[] subtwophasestate subdisableonerr:bool"},
+    {"pg_amop",
+     "oid:int8 amopfamily:int8 amoplefttype:int8 amoprighttype:int8 amopstrategy:int2 amoppurpose amopopr:int8 "
+     "amopmethod:int8 amopsortfamily:int8"},
+    {"pg_amproc", "oid:int8 amprocfamily:int8 amproclefttype:int8 amprocrighttype:int8 amprocnum:int2 amproc:regproc"},
+    {"pg_init_privs", "objoid:int8 classoid:int8 objsubid:int4 privtype initprivs:text[]"},
+    {"pg_opfamily", "oid:int8 opfmethod:int8 opfname opfnamespace:int8 opfowner:int8"},
+    {"pg_operator",
+     "oid:int8 oprname oprnamespace:int8 oprowner:int8 oprkind oprcanmerge:bool oprcanhash:bool oprleft:int8 "
+     "oprright:int8 oprresult:int8 oprcom:int8 oprnegate:int8 oprcode:regproc oprrest:regproc oprjoin:regproc"},
+    {"pg_aggregate",
+     "aggfnoid:regproc aggkind aggnumdirectargs:int2 aggtransfn:regproc aggfinalfn:regproc aggcombinefn:regproc "
+     "aggserialfn:regproc aggdeserialfn:regproc aggmtransfn:regproc aggminvtransfn:regproc aggmfinalfn:regproc "
+     "aggfinalextra:bool aggmfinalextra:bool aggfinalmodify aggmfinalmodify aggsortop:int8 aggtranstype:int8 "
+     "aggtransspace:int4 aggmtranstype:int8 aggmtransspace:int4 agginitval aggminitval"},
+    {"pg_transform", "oid:int8 trftype:int8 trflang:int8 trffromsql:regproc trftosql:regproc"},
+    {"pg_ts_config", "oid:int8 cfgname cfgnamespace:int8 cfgowner:int8 cfgparser:int8"},
+    {"pg_ts_config_map", "mapcfg:int8 maptokentype:int4 mapseqno:int4 mapdict:int8"},
+    {"pg_ts_dict", "oid:int8 dictname dictnamespace:int8 dictowner:int8 dicttemplate:int8 dictinitoption"},
+    {"pg_ts_parser",
+     "oid:int8 prsname prsnamespace:int8 prsstart:regproc prstoken:regproc prsend:regproc prsheadline:regproc "
+     "prslextype:regproc"},
+    {"pg_ts_template", "oid:int8 tmplname tmplnamespace:int8 tmplinit:regproc tmpllexize:regproc"},
     {"pg_user_mappings", "umid:int8 srvid:int8 srvname umuser:int8 usename umoptions:text[]"},
 };
 
@@ -348,7 +377,7 @@ std::vector<SystemTable> pg_catalog_tables() {
                   "valuntil:timestamptz useconfig:text[]"),
        users},
       {kSchema, "pg_auth_members", columns_of("roleid:int8 member:int8 grantor:int8 admin_option:bool"), members},
-      {kSchema, "pg_am", columns_of("oid:int8 amname amtype"), access_methods},
+      {kSchema, "pg_am", columns_of("oid:int8 amname amhandler:regproc amtype"), access_methods},
       {kSchema, "pg_tablespace", columns_of("oid:int8 spcname spcowner:int8 spcacl:text[] spcoptions:text[]"),
        tablespaces},
       {kSchema, "pg_extension",

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "bind/make.h"
@@ -108,6 +109,40 @@ Status PlBinder::note_field(const ast::Name& name, uint32_t variable, const plpg
   return absl::OkStatus();
 }
 
+namespace {
+// What a function that returns record gives to a list of columns: their very types, as PL/pgSQL has no casts there.
+Status check_record(const Routine& routine, const std::vector<OutputColumn>& outputs, std::string_view what) {
+  if (routine.record_columns.empty() || routine.is_sql || (what != "return" && what != "next")) return absl::OkStatus();
+  std::vector<std::string> given, expected;
+  for (const auto& output : outputs)
+    if (!output.hidden) given.push_back(plain_name(output.expr->type));
+  for (const auto& column : routine.record_columns) expected.push_back(plain_name(column.type));
+  return check_returned_types(given, expected,
+                              what == "next" ? "wrong record type supplied in RETURN NEXT"
+                                             : "returned record type does not match expected record type");
+}
+
+// Of the last statement of an SQL function, whose values are assigned to the columns. may_be: whether one can be.
+Status check_record_columns(const Routine& routine, const std::vector<OutputColumn>& outputs,
+                            const std::function<bool(const BoundExpr&, const SqlType&)>& may_be) {
+  if (routine.record_columns.empty()) return absl::OkStatus();
+  const auto mismatch = [](const std::string& detail) {
+    return with_detail(sql_error("42P13", "return type mismatch in function declared to return record"), detail);
+  };
+  size_t count = 0;
+  for (const auto& output : outputs) {
+    if (output.hidden) continue;
+    if (count == routine.record_columns.size()) return mismatch("Final statement returns too many columns.");
+    const SqlType& wanted = routine.record_columns[count++].type;
+    if (!may_be(*output.expr, wanted))
+      return mismatch(absl::StrCat("Final statement returns ", plain_name(output.expr->type), " instead of ",
+                                   plain_name(wanted), " at column ", count, "."));
+  }
+  return count == routine.record_columns.size() ? absl::OkStatus()
+                                                : mismatch("Final statement returns too few columns.");
+}
+}  // namespace
+
 // All fields at once: the value may read what it is assigned to. A record takes the value's shape.
 Status PlBinder::assign_row(const ast::Expr& value, Record* record, const std::vector<uint32_t>& variables,
                             std::string_view what, const plpgsql::Statement& statement, StepList* out) {
@@ -122,6 +157,7 @@ Status PlBinder::assign_row(const ast::Expr& value, Record* record, const std::v
     }
     return absl::OkStatus();
   }
+  SCYPER_RETURN_IF_ERROR(check_record(routine_, query->outputs, what));
   auto step = new_step(StepKind::kQuery, statement);
   step->into.present = true;
   // (SELECT ...) is run as a query, of other values the generator sees it
@@ -213,6 +249,10 @@ Status PlBinder::bind_return_query(const plpgsql::ReturnQuery& statement, StepLi
   }
   auto& outputs = step->dml != nullptr ? step->dml->returning : step->query->outputs;
   if (!routine_.is_sql) SCYPER_RETURN_IF_ERROR(check_structure(outputs));
+  if (routine_.is_sql)
+    SCYPER_RETURN_IF_ERROR(check_record_columns(routine_, outputs, [&](const BoundExpr& expr, const SqlType& type) {
+      return binder_.coerce(clone(expr), type, Coercion::kAssignment).ok();
+    }));
   size_t visible = static_cast<size_t>(
       std::count_if(outputs.begin(), outputs.end(), [](const OutputColumn& output) { return !output.hidden; }));
   if (visible != binder_.program_->columns.size())
@@ -235,6 +275,9 @@ Status PlBinder::bind_sql_result(const plpgsql::ReturnQuery& statement, StepList
     SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(*statement.query));
   }
   const auto& outputs = is_query ? step->query->outputs : step->dml->returning;
+  SCYPER_RETURN_IF_ERROR(check_record_columns(routine_, outputs, [&](const BoundExpr& expr, const SqlType& type) {
+    return binder_.coerce(clone(expr), type, Coercion::kAssignment).ok();
+  }));
   size_t visible = static_cast<size_t>(
       std::count_if(outputs.begin(), outputs.end(), [](const OutputColumn& output) { return !output.hidden; }));
   const auto& variables = binder_.program_->result_variables;

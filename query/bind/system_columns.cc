@@ -75,21 +75,23 @@ StatusOr<BoundPtr> Binder::system_column(const ast::ColumnRef& ref, const Scope*
   const Relation& relation = *meant.relation;
   SCYPER_RETURN_IF_ERROR(reach(relation, scope, meant.level, ref.location));
   const auto number = [&](int64_t value) { return make_constant(kNumber, int_datum(value), ref.location); };
-  if (is_transaction || meant.is_nullable) {
+  const int column = hidden_column(relation, name == "tableoid" ? "tableoid" : "__row_id");
+  const bool is_stored = !is_transaction && column >= 0;  // where an outer join has no row it is NULL of itself
+  if (is_transaction || (meant.is_nullable && !is_stored)) {
     const bool is_shown = aggregate_clause_ == "RETURNING" ||
                           (aggregate_query_ != nullptr && aggregate_clause_ != "HAVING");  // in a select list
     if (!is_shown || meant.is_nullable)
       return error("0A000", absl::StrCat("system column \"", name, "\" is not supported here"), ref.location);
     return number(transaction->value);
   }
-  if (name == "tableoid" && relation.table != nullptr) return number(table_oid(relation.table->schema()));
-  const int column = hidden_column(relation, name == "tableoid" ? "tableoid" : "__row_id");
+  if (name == "tableoid" && !is_stored && relation.table != nullptr) return number(table_oid(relation.table->schema()));
   if (column < 0 && relation.table == nullptr) return make_null(kWord, ref.location);
   if (column < 0)
     return error("0A000", "system column \"ctid\" of a table with a primary key is not supported", ref.location);
-  BoundPtr id = make_column(relation.id, static_cast<uint32_t>(column), kNumber, false, ref.location);
+  BoundPtr id = make_column(relation.id, static_cast<uint32_t>(column), kNumber, meant.is_nullable, ref.location);
   if (name == "tableoid") return id;
-  // (page, place in it), as PostgreSQL counts them
+  // (page, place in it), as PostgreSQL counts them: pages from 0, places from 1. Row numbers begin at 1.
+  SCYPER_ASSIGN_OR_RETURN(id, make_operator("-", std::move(id), number(1), ref.location));
   constexpr int64_t kRowsOfPage = 100;
   const auto text = [&](const char* words) { return make_text_constant(kWord, words, ref.location); };
   SCYPER_ASSIGN_OR_RETURN(BoundPtr page, make_operator("/", clone(*id), number(kRowsOfPage), ref.location));

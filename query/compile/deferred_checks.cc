@@ -59,7 +59,7 @@ std::shared_ptr<const Catalog> catalog_of(const ExecContext& context) {
 }  // namespace
 
 struct DeferredChecks::Savepoint {
-  size_t events = 0;
+  size_t events = 0, renames = 0;
   std::optional<bool> all_deferred;
   std::map<Key, bool> set_deferred;
 };
@@ -75,6 +75,24 @@ void DeferredChecks::begin(bool is_block) {
   memory_.clear();
   all_deferred_.reset();
   if (!set_deferred_.empty()) set_deferred_.clear();
+  renames_.clear();
+}
+
+void DeferredChecks::rename(TableId table, const std::string& from, const std::string& to) {
+  const Key key(table.value(), from);
+  renames_.push_back({key, to});
+  if (auto set = set_deferred_.extract(key); !set.empty()) {
+    set.key().second = to;
+    set_deferred_.insert(std::move(set));
+  }
+}
+
+// Its constraint as it is called now.
+DeferredChecks::Key DeferredChecks::key_of(const Event& event) const {
+  Key key = event.key;
+  for (size_t i = event.renames; i < renames_.size(); i++)
+    if (renames_[i].from == key) key.second = renames_[i].to;
+  return key;
 }
 
 bool DeferredChecks::is_deferred(const Key& key, bool is_initially) const {
@@ -93,6 +111,7 @@ bool DeferredChecks::defer(ExecContext* context, std::string_view mark, const Da
   std::from_chars(mark.data() + 1, mark.data() + blank, event.key.first);
   event.key.second = mark.substr(blank + 1);
   if (!is_deferred(event.key, mark[0] == 'D')) return false;
+  event.renames = renames_.size();
   event.types.assign(types, types + count);
   event.values.assign(key, key + count);
   for (size_t i = 0; i < event.values.size(); i++) {
@@ -124,13 +143,14 @@ int32_t DeferredChecks::check(ExecContext* context) { return check_if(context, n
 int32_t DeferredChecks::check_if(ExecContext* context, const std::map<Key, bool>* chosen) {
   const auto catalog = catalog_of(*context);
   std::map<Key, std::string> texts;
-  const auto is_chosen = [&](const Event& event) { return chosen == nullptr || chosen->contains(event.key); };
+  const auto is_chosen = [&](const Event& event) { return chosen == nullptr || chosen->contains(key_of(event)); };
   for (const Event& event : events_) {
     if (!is_chosen(event)) continue;
-    auto text = texts.find(event.key);
+    const Key key = key_of(event);
+    auto text = texts.find(key);
     if (text == texts.end()) {
-      const FoundKey found = find_key(*catalog, event.key.first, event.key.second);
-      text = texts.emplace(event.key, found.key == nullptr ? "" : orphans_of(*catalog, found)).first;
+      const FoundKey found = find_key(*catalog, key.first, key.second);
+      text = texts.emplace(key, found.key == nullptr ? "" : orphans_of(*catalog, found)).first;
     }
     if (text->second.empty()) continue;  // the constraint has been dropped
     if (const int32_t outcome = check_event(context, event, text->second); outcome != 0) return outcome;
@@ -156,15 +176,20 @@ int32_t DeferredChecks::check_event(ExecContext* context, const Event& event, co
   context->affected_rows = affected;
   if (outcome != 0 || rows.row_count() == 0) return outcome;
   context->error = event.error;
+  const std::string now = key_of(event).second, before = "constraint \"" + event.key.second + "\"";
+  std::string& message = context->error.message;
+  if (const size_t at = message.rfind(before); at != std::string::npos)
+    message.replace(at, before.size(), "constraint \"" + now + "\"");
   return static_cast<int32_t>(Outcome::kError);
 }
 
 std::shared_ptr<const DeferredChecks::Savepoint> DeferredChecks::mark() const {
-  return std::make_shared<Savepoint>(Savepoint{events_.size(), all_deferred_, set_deferred_});
+  return std::make_shared<Savepoint>(Savepoint{events_.size(), renames_.size(), all_deferred_, set_deferred_});
 }
 
 void DeferredChecks::roll_back_to(const Savepoint& savepoint) {
   if (savepoint.events < events_.size()) events_.resize(savepoint.events);
+  if (savepoint.renames < renames_.size()) renames_.resize(savepoint.renames);
   all_deferred_ = savepoint.all_deferred;
   set_deferred_ = savepoint.set_deferred;
 }

@@ -261,9 +261,31 @@ Status Definer::set_sequence_owner(const ast::RoleRef& ref, const std::string& n
   return Status();
 }
 
+// Of a routine, schema or type. Types belong to the first superuser: whoever may create in their schema may alter them.
 Status Definer::set_routine_owner(const ast::OwnerStatement& statement, ResultSet* result) {
   result->command_tag = absl::StrCat("ALTER ", statement.object_name);
   const std::string& name = statement.target.name.back();
+  if (statement.object == ast::ObjectKind::kSchema) {
+    if (name != kPublicSchema && next().namespaces.count(name) == 0)
+      return sql_error("3F000", absl::StrCat("schema \"", name, "\" does not exist"));
+    Access access = schema_access_of(next(), name);
+    if (!owns(access, old_->roles, actor())) return no_owner("schema", name);
+    SCYPER_ASSIGN_OR_RETURN(const Role* owner, role_of(statement.owner));
+    if (!actor().is_superuser && !old_->roles.is_member(actor().id, owner->id))
+      return sql_error("42501", absl::StrCat("must be member of role \"", owner->name, "\""));
+    change_owner(&access, owner->id);
+    next().schema_access[name] = std::move(access);
+    return Status();
+  }
+  if (statement.object == ast::ObjectKind::kType || statement.object == ast::ObjectKind::kDomain) {
+    const bool exists =
+        statement.object == ast::ObjectKind::kDomain ? next().domains.count(name) != 0 : type_taken(name);
+    if (!exists) return error("42704", absl::StrCat("type \"", without_keys(name, true), "\" does not exist"), -1);
+    SCYPER_RETURN_IF_ERROR(must_own(statement.object, name));
+    SCYPER_ASSIGN_OR_RETURN(const Role* owner, role_of(statement.owner));
+    if (owner->id == kSuperuserId) return Status();
+    return error("0A000", "a type of another owner than the first superuser is not supported", -1);
+  }
   SCYPER_RETURN_IF_ERROR(must_own(statement.object, name));
   SCYPER_ASSIGN_OR_RETURN(const Role* owner, role_of(statement.owner));
   SCYPER_RETURN_IF_ERROR(check_new_owner(*owner, name));

@@ -9,6 +9,7 @@
 #include "parse/text.h"
 #include "plan/access_path.h"
 #include "query/rows_elsewhere.h"
+#include "storage/json_text_type.h"
 #include "storage/temporary.h"
 
 // CREATE TABLE, ALTER TABLE: keys, CHECK, FOREIGN KEY.
@@ -160,9 +161,13 @@ ReferentialAction action_of(ast::ReferentialAction action) {
   }
 }
 
+// Whether a foreign key of type `a` can be looked up among keys of type `b`: PostgreSQL needs an operator of their
+// index, or an implicit cast to `b`.
 bool can_compare(const SqlType& a, const SqlType& b) {
-  return a.id == b.id || (is_number(a.id) && is_number(b.id)) || (is_string(a.id) && is_string(b.id)) ||
-         (is_moment(a.id) && is_moment(b.id));
+  const auto width = [](TypeId id) { return is_integer(id) ? 0 : id == TypeId::kNumeric ? 1 : 2; };
+  if (a.id == TypeId::kEnum && b.id == TypeId::kEnum) return a.length == b.length;
+  return a.id == b.id || (is_number(a.id) && is_number(b.id) && width(a.id) <= width(b.id)) ||
+         (is_string(a.id) && is_string(b.id)) || (is_moment(a.id) && is_moment(b.id));
 }
 
 std::vector<uint32_t> sorted(std::vector<uint32_t> columns) {
@@ -256,7 +261,7 @@ Status Definer::define_foreign_key(const ast::Constraint& constraint, const std:
       return with_detail(
           error("42804", absl::StrCat("foreign key constraint \"", key.name, "\" cannot be implemented"), -1),
           absl::StrCat("Key columns \"", mine.name, "\" and \"", other.name, "\" are of incompatible types: ",
-                       type_name(make_type(mine.type.id)), " and ", type_name(make_type(other.type.id)), "."));
+                       type_name(plain_type(mine.type)), " and ", type_name(plain_type(other.type)), "."));
   }
   SCYPER_RETURN_IF_ERROR(check_placement(schema, parent->schema(), key, constraint.location));
   next().rules[schema.id].foreign_keys.push_back(std::move(key));

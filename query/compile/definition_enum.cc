@@ -7,6 +7,7 @@
 #include "compile/definition.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
+#include "storage/enum_transaction.h"
 
 // CREATE TYPE ... AS ENUM, ALTER TYPE ... ADD | RENAME VALUE, DROP TYPE. The texts of values follow when the next
 // catalog is published (storage/enum_type.h).
@@ -14,8 +15,8 @@ namespace scyper::query {
 
 namespace {
 
-constexpr size_t kLabelBytesMax = 63;                 // PostgreSQL's NAMEDATALEN - 1
-constexpr int64_t kLabelDistance = int64_t{1} << 32;  // between codes, for labels to come
+constexpr size_t kLabelBytesMax = 63;  // PostgreSQL's NAMEDATALEN - 1
+constexpr int64_t kLabelDistance = kEnumLabelDistance;
 
 Status check_label(const std::string& label) {
   if (label.size() <= kLabelBytesMax) return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "compile/definition.h"
+#include "parse/name_path.h"
 
 // CREATE SCHEMA, DROP SCHEMA, ALTER ... SET SCHEMA. How objects are named: base/object_name.h.
 namespace scyper::query {
@@ -30,9 +31,17 @@ const char* word_of(ast::ObjectKind kind) {
 }
 
 // An element of CREATE SCHEMA is made in that schema.
-void put_into(const std::string& schema, ast::Statement* element) {
-  auto move = [&](ast::Name* name) {
-    if (name->size() == 1) name->back() = object_key(schema, bare_name(name->back()));
+Status put_into(const std::string& schema, ast::Statement* element) {
+  auto move = [&](ast::Name* name) -> Status {
+    if (name->size() != 1) return absl::OkStatus();
+    const std::string written(schema_of(name->back()));
+    const auto* path = SessionPathScope::current;
+    const bool is_of_path = path != nullptr && std::find(path->begin(), path->end(), written) != path->end();
+    if (written != schema && written != kPublicSchema && !is_of_path)
+      return sql_error("42P15", absl::StrCat("CREATE specifies a schema (", written,
+                                             ") different from the one being created (", schema, ")"));
+    name->back() = object_key(schema, bare_name(name->back()));
+    return absl::OkStatus();
   };
   switch (element->kind) {
     case ast::StatementKind::kCreateTable:
@@ -44,7 +53,7 @@ void put_into(const std::string& schema, ast::Statement* element) {
     case ast::StatementKind::kCreateIndex:
       return move(&static_cast<ast::CreateIndexStatement*>(element)->table.name);
     default:
-      return;
+      return absl::OkStatus();
   }
 }
 
@@ -57,7 +66,17 @@ bool Definer::has_schema(std::string_view name) const {
 
 Status Definer::create_schema(const ast::CreateSchemaStatement& create, ResultSet* result) {
   result->command_tag = "CREATE SCHEMA";
-  const std::string& name = create.name.empty() ? create.owner : create.name;
+  const Role* owner = &actor();
+  if (!create.owner.empty()) {
+    ast::RoleRef ref;
+    ref.name = create.owner;
+    if (create.owner == "current_user") ref.kind = ast::RoleRef::Kind::kCurrent;
+    if (create.owner == "session_user") ref.kind = ast::RoleRef::Kind::kSession;
+    SCYPER_ASSIGN_OR_RETURN(owner, role_of(ref));
+    if (!actor().is_superuser && !old_->roles.is_member(actor().id, owner->id))
+      return sql_error("42501", absl::StrCat("must be member of role \"", owner->name, "\""));
+  }
+  const std::string name = create.name.empty() ? owner->name : create.name;
   if (name.compare(0, 3, "pg_") == 0)
     return with_detail(error("42939", absl::StrCat("unacceptable schema name \"", name, "\""), -1),
                        "The prefix \"pg_\" is reserved for system schemas.");
@@ -67,9 +86,12 @@ Status Definer::create_schema(const ast::CreateSchemaStatement& create, ResultSe
     return absl::OkStatus();
   }
   next().namespaces.insert(name);
-  if (actor().id != kSuperuserId) next().schema_access[name].owner = actor().id;
+  if (owner->id != kSuperuserId) next().schema_access[name].owner = owner->id;
+  SessionRoles roles = thread_roles();
+  if (owner->id != actor().id) roles.current = owner->name;
+  const RoleScope scope(&roles);  // what is in it belongs to the same
   for (const auto& element : create.elements) {
-    put_into(name, element.get());
+    SCYPER_RETURN_IF_ERROR(put_into(name, element.get()));
     // each sees what those before it have made
     Definer inner(options_, arena_, next_, text_);
     inner.set_runner(runner_);

@@ -128,17 +128,21 @@ Status Definer::define_column_rule(const ast::ColumnDefinition& column, const as
                               schema->name, "\""),
                  constraint.location);
   };
+  auto conflicting = [&] {
+    return error("42601",
+                 absl::StrCat("conflicting NULL/NOT NULL declarations for column \"", column.name, "\" of table \"",
+                              schema->name, "\""),
+                 constraint.location);
+  };
   switch (constraint.kind) {
     case ast::ConstraintKind::kNotNull:
     case ast::ConstraintKind::kNull:
+      if (rule.identity != Identity::kNone && constraint.kind == ast::ConstraintKind::kNull) return conflicting();
       if (std::any_of(column.constraints.begin(), column.constraints.end(), [&](const auto& other) {
             return &other < &constraint && other.kind != constraint.kind &&
                    (other.kind == ast::ConstraintKind::kNotNull || other.kind == ast::ConstraintKind::kNull);
           }))
-        return error("42601",
-                     absl::StrCat("conflicting NULL/NOT NULL declarations for column \"", column.name, "\" of table \"",
-                                  schema->name, "\""),
-                     constraint.location);
+        return conflicting();
       def.not_null = constraint.kind == ast::ConstraintKind::kNotNull;
       return absl::OkStatus();
     case ast::ConstraintKind::kDefault:
@@ -146,6 +150,10 @@ Status Definer::define_column_rule(const ast::ColumnDefinition& column, const as
       return define_default(*constraint.expr, def.type, &rule);
     case ast::ConstraintKind::kIdentity:
       if (rule.identity != Identity::kNone) return twice("identity specifications");
+      if (std::any_of(column.constraints.begin(), column.constraints.end(), [&](const auto& other) {
+            return &other < &constraint && other.kind == ast::ConstraintKind::kNull;
+          }))
+        return conflicting();
       if (!rule.default_text.empty())
         return error("42601",
                      absl::StrCat("both default and identity specified for column \"", column.name, "\" of table \"",

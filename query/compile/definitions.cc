@@ -13,10 +13,12 @@
 #include "compile/search_path.h"
 #include "compile/temporary.h"
 #include "parse/text.h"
+#include "query/deferred_checks.h"
 #include "query/named_text.h"
 #include "query/program.h"
 #include "query/search_path.h"
 #include "storage/definition_change.h"
+#include "storage/enum_transaction.h"
 #include "storage/temporary.h"
 #include "types/datum_text.h"
 #include "types/timezone.h"
@@ -167,6 +169,7 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
     const auto& undone = *versions_[current_ - 1].catalog;
     current_ = versions_[current_ - 1].before;
     const auto now = catalog();
+    for (const auto& [name, type] : now->enums) publish_enum_again(*type);
     for (const auto& [name, sequence] : undone.sequences)
       if (const SequenceId id = sequence->definition().id; now->find_sequence(id) == nullptr)
         storage::forget_sequence(log_, id);
@@ -197,13 +200,18 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
 };
 
 Status check_kind(const ast::Statement& statement) {
-  using Kind = ast::StatementKind;
-  if (statement.kind == Kind::kUnsupported)
+  if (statement.kind == ast::StatementKind::kUnsupported)
     return sql_error("0A000",
                      absl::StrCat(ast::node_as<ast::UnsupportedStatement>(statement).command, " is not supported"));
-  if (statement.kind == Kind::kAlterEnum)
-    return sql_error("0A000", "ALTER TYPE inside of a transaction is not supported");
   return Status();
+}
+
+// Checks that wait for a constraint under its old name.
+void follow_rename(const ast::Statement& statement, const Catalog& before, DeferredChecks* deferred) {
+  const auto* rename = ast::node_if<ast::RenameStatement>(&statement);
+  if (deferred == nullptr || rename == nullptr || rename->object != ast::ObjectKind::kConstraint) return;
+  if (const auto table = before.find_table(rename->target.name.back()); table != nullptr)
+    deferred->rename(table->schema().id, rename->old_name, rename->new_name);
 }
 
 // No program that runs may have been compiled for what is not there any more.
@@ -250,7 +258,7 @@ Status TransactionDefinitions::define_next(ExecContext* context, std::string_vie
   next->version = trial_version();
   note_tables(next.get(), services_.frozen, services_.tier);
   SCYPER_RETURN_IF_ERROR(check_running(*now, *next));
-  for (const auto& [name, type] : next->enums) publish_enum(type);
+  for (const auto& [name, type] : next->enums) publish_enum_on_trial(type);
   std::string redo;
   std::vector<SequenceId> dropped;
   if (!definer.rows_text().empty()) {
@@ -271,6 +279,7 @@ Status TransactionDefinitions::define_next(ExecContext* context, std::string_vie
     return storage::change_status(log_->last_result(), *log_, nullptr);
   current_ = versions_.size();
   has_changed_ = true;
+  follow_rename(*parsed.statement, *now, context->deferred);
   for (const SequenceId id : dropped) storage::forget_sequence(log_, id);
   return Status();
 }

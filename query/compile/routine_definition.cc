@@ -404,8 +404,16 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
           absl::StrCat("NOTICE:  ", kind, " ", shown, object.has_arguments ? "" : "()", " does not exist, skipping"));
       return absl::OkStatus();
     }
-    if (object.has_arguments && range.first != range.second && drop.object != ast::ObjectKind::kRoutine)
-      return error("42809", absl::StrCat(name, "() is not a ", kind), -1);
+    // of these arguments, but of the other kind
+    const bool is_other_kind = object.has_arguments && drop.object != ast::ObjectKind::kRoutine &&
+                               std::any_of(range.first, range.second, [&](const auto& entry) {
+                                 std::vector<TypeId> types, asked;
+                                 for (const auto& parameter : entry.second->parameters)
+                                   if (parameter.mode != ParameterMode::kOut) types.push_back(parameter.type.id);
+                                 for (const SqlType& type : wanted) asked.push_back(type.id);
+                                 return types == asked;
+                               });
+    if (is_other_kind) return error("42809", absl::StrCat(shown, " is not a ", kind), -1);
     if (!object.has_arguments)
       return error("42883", absl::StrCat("could not find a ", kind, " named \"", name, "\""), -1);
     return error("42883", absl::StrCat(kind, " ", shown, " does not exist"), -1);

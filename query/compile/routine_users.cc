@@ -13,6 +13,22 @@
 // in PostgreSQL.
 namespace scyper::query {
 
+namespace {
+
+// Whether the statement calls this very routine. Without the routine another one of its name might take its place.
+bool calls(const Catalog& catalog, const std::string& sql, const Routine& routine) {
+  auto statements = parse_sql(sql);
+  if (!statements.ok() || statements->empty()) return false;
+  Binder binder(catalog, sql);
+  binder.allow_unpopulated();
+  const auto bound = binder.bind_statement(*(*statements)[0], {});
+  if (!bound.ok()) return false;
+  const auto& callees = (*bound)->callees;
+  return std::any_of(callees.begin(), callees.end(), [&](const auto& callee) { return callee->id == routine.id; });
+}
+
+}  // namespace
+
 // Whether the statement calls a function that has been there.
 bool Definer::misses_function(const std::string& sql) {
   auto statements = parse_sql(sql);
@@ -30,9 +46,10 @@ bool Definer::misses_function(const std::string& sql) {
 std::vector<Definer::RoutineUser> Definer::users_of(const Routine& routine) {
   std::vector<RoutineUser> users;
   auto mentions = [&](const std::string& text) { return text.find(bare_name(routine.name)) != std::string::npos; };
+  auto uses = [&](const std::string& sql) { return misses_function(sql) || calls(*old_, sql, routine); };
   std::vector<std::string> views;
   for (const auto& [name, view] : next().views)
-    if (mentions(view->query) && misses_function(view->query)) views.push_back(name);
+    if (mentions(view->query) && uses(view->query)) views.push_back(name);
   for (const auto& name : views)
     users.push_back({absl::StrCat("view ", name), [this, name] {
                        for (const auto& other : dependents_of(name)) erase_view(other);
@@ -40,7 +57,7 @@ std::vector<Definer::RoutineUser> Definer::users_of(const Routine& routine) {
                        return absl::OkStatus();
                      }});
   for (const auto& [name, view] : next().materialized_views)
-    if (mentions(view->query) && misses_function(view->query))
+    if (mentions(view->query) && uses(view->query))
       users.push_back({absl::StrCat("materialized view ", name), [this, name = name] {
                          erase_table(name);
                          return absl::OkStatus();
@@ -50,7 +67,7 @@ std::vector<Definer::RoutineUser> Definer::users_of(const Routine& routine) {
     auto rules = next().rules.find(schema.id);
     if (rules == next().rules.end()) continue;
     auto misses = [&, &name = name](const std::string& text) {
-      return mentions(text) && misses_function(absl::StrCat("SELECT ", text, " FROM ", quote_identifier(name)));
+      return mentions(text) && uses(absl::StrCat("SELECT ", text, " FROM ", quote_identifier(name)));
     };
     TableRules* of = &rules->second;
     const size_t visible = storage::visible_columns(schema);
@@ -80,9 +97,8 @@ std::vector<Definer::RoutineUser> Definer::users_of(const Routine& routine) {
   }
   for (const auto& [name, domain] : next().domains)
     for (const auto& check : domain->checks)
-      if (mentions(check.expression) &&
-          misses_function(absl::StrCat("SELECT ", check.expression, " FROM (SELECT CAST(NULL AS ", to_sql(domain->base),
-                                       ") AS value) AS \" row\"")))
+      if (mentions(check.expression) && uses(absl::StrCat("SELECT ", check.expression, " FROM (SELECT CAST(NULL AS ",
+                                                          to_sql(domain->base), ") AS value) AS \" row\"")))
         users.push_back({absl::StrCat("constraint ", check.name), [this, name = name, which = check.name] {
                            auto changed = std::make_shared<Domain>(*next().domains[name]);
                            std::erase_if(changed->checks, [&](const auto& other) { return other.name == which; });

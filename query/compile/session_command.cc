@@ -6,12 +6,16 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/object_name.h"
+#include "bind/object_numbers.h"
 #include "compile/statement_kind.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
 #include "parse/setting_text.h"
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
+#include "query/catalog.h"
 #include "query/refused_in_blocks.h"
 #include "query/type_numbers.h"
 
@@ -202,14 +206,36 @@ void read_words(const std::string& command, SessionCommand* out) {
   out->name = words.take_name();
 }
 
+// LOCK TABLE ... IN ACCESS SHARE MODE or ROW SHARE MODE holds nothing up that a snapshot would notice, nor does a
+// transaction that is READ ONLY: a query that looks whether the tables are there does the same.
+void read_lock(const std::string& stands_for, SessionCommand* out) {
+  constexpr std::string_view kLock = "pg_advisory_xact_lock(0), ";
+  const auto tokens = scan(out->text);
+  if (!tokens.ok() || !stands_for.starts_with(kLock)) return;
+  std::vector<std::string> words;
+  for (const Token& token : *tokens)
+    if (token.kind == TokenKind::kWord) words.push_back(value_of(token));
+  out->body = absl::StrCat("SELECT ", stands_for.substr(kLock.size()));
+  for (size_t i = 0; i + 3 < words.size(); ++i) {
+    const bool is_share = words[i] == "in" && words[i + 2] == "share" && words[i + 3] == "mode";
+    if (is_share && (words[i + 1] == "access" || words[i + 1] == "row")) out->values = {words[i + 1] + " share"};
+  }
+}
+
 Status read_prepare(const ast::PrepareStatement& prepare, SessionCommand* out) {
   out->kind = CommandKind::kPrepare;
   out->tag = "PREPARE";
   out->name = prepare.name;
   for (const ast::TypeName& type : prepare.types) {
+    if (const auto number = catalog_type(type); number.has_value()) {  // oid and its kin
+      out->parameter_oids.push_back(static_cast<int32_t>(type_oid(make_type(number->id))));
+      continue;
+    }
     const auto resolved = resolve_type(type, out->text);
     if (!resolved.ok() && sqlstate_of(resolved.status()) != "42704") return resolved.status();
-    // of an enum, which is known to the catalog: as the statement has it
+    // of an enum, which is known to the catalog: as the statement has it, once the server has looked that it is there
+    if (!resolved.ok())
+      out->values.push_back(quote_identifier(type.name.back()) + (type.array_bounds.empty() ? "" : "[]"));
     out->parameter_oids.push_back(resolved.ok() ? static_cast<int32_t>(type_oid(*resolved)) : 0);
   }
   SCYPER_ASSIGN_OR_RETURN(auto tokens, scan(out->text));
@@ -241,6 +267,29 @@ bool locks_rows(const ast::Statement& statement) {
          std::any_of(select->from.begin(), select->from.end(), [](const auto& item) { return locks_rows(*item); });
 }
 
+// CREATE TABLE ... AS EXECUTE: a server that keeps prepared statements puts the statement there.
+Status read_execute(const ast::ExecuteStatement& execute, SessionCommand* out) {
+  out->name = execute.name;
+  for (const auto& arg : execute.args) out->values.push_back(to_sql(*arg));
+  SCYPER_ASSIGN_OR_RETURN(const auto tokens, scan(out->text));
+  const auto is_word = [&](size_t i, std::string_view word) {
+    return tokens[i].kind == TokenKind::kWord && value_of(tokens[i]) == word;
+  };
+  for (size_t i = 0; i + 2 < tokens.size(); ++i) {
+    if (!is_word(i, "as") || !is_word(i + 1, "execute")) continue;
+    size_t last = i + 2;  // the name, then perhaps (values)
+    if (last + 1 < tokens.size() && tokens[last + 1].text == "(") {
+      int depth = 0;
+      do {
+        ++last;
+        depth += tokens[last].text == "(" ? 1 : tokens[last].text == ")" ? -1 : 0;
+      } while (depth > 0 && last + 1 < tokens.size());
+    }
+    out->execute.emplace(static_cast<size_t>(tokens[i + 1].begin), static_cast<size_t>(tokens[last].end));
+  }
+  return {};
+}
+
 Status read_command(const ast::Statement& statement, SessionCommand* out) {
   if (const auto* prepare = ast::node_if<ast::PrepareStatement>(&statement)) return read_prepare(*prepare, out);
   if (const auto* transaction = ast::node_if<ast::TransactionStatement>(&statement)) {
@@ -259,10 +308,14 @@ Status read_command(const ast::Statement& statement, SessionCommand* out) {
     out->kind = CommandKind::kExecute;
     out->name = execute->name;
     for (const auto& arg : execute->args) out->values.push_back(to_sql(*arg));
+  } else if (const auto* create = ast::node_if<ast::CreateTableAsStatement>(&statement);
+             create != nullptr && ast::node_if<ast::ExecuteStatement>(create->query.get()) != nullptr) {
+    return read_execute(ast::node_as<ast::ExecuteStatement>(*create->query), out);
   } else if (const auto* copy = ast::node_if<ast::CopyStatement>(&statement)) {
     if (copy->file.empty()) out->kind = copy->from ? CommandKind::kCopyIn : CommandKind::kCopyOut;
   } else if (const auto* unsupported = ast::node_if<ast::UnsupportedStatement>(&statement)) {
     read_words(unsupported->command, out);
+    if (unsupported->command == "LOCK TABLE") read_lock(unsupported->stands_for, out);
   } else if (asks_for_rows(statement)) {
     out->kind = CommandKind::kQuery;
     out->locks_rows = locks_rows(statement);
@@ -302,6 +355,35 @@ std::string command_refused_in_block(std::string_view sql) {
   if (create != nullptr && create->concurrently) return "CREATE INDEX CONCURRENTLY";
   const auto* drop = ast::node_if<ast::DropStatement>(&statement);
   return drop != nullptr && drop->concurrently ? "DROP INDEX CONCURRENTLY" : "";
+}
+
+bool reads_sequence(const Catalog& catalog, std::string_view sql) {
+  if (sql.find('(') != std::string_view::npos) return false;
+  const auto statements = parse_sql(sql);
+  if (!statements.ok() || statements->size() != 1) return false;
+  const auto* select = ast::node_if<ast::SelectStatement>((*statements)[0].get());
+  if (select == nullptr || select->from.size() != 1) return false;
+  const auto* from = ast::node_if<ast::FromTable>(select->from[0].get());
+  if (from == nullptr) return false;
+  const ast::Name& name = from->table.name;
+  const std::string key = name.size() == 1 ? name[0] : object_key(name[name.size() - 2], name.back());
+  return catalog.sequences.count(key) != 0;
+}
+
+StatusOr<std::string> with_parameter_values(std::string_view sql, const std::vector<std::string>& values) {
+  SCYPER_ASSIGN_OR_RETURN(auto tokens, scan(sql));
+  std::string out;
+  size_t copied = 0;
+  for (const Token& token : tokens) {
+    size_t number = 0;
+    if (token.kind != TokenKind::kParameter) continue;
+    const auto [end, error] = std::from_chars(token.text.data() + 1, token.text.data() + token.text.size(), number);
+    if (error != std::errc() || number == 0 || number > values.size()) continue;
+    const auto begin = static_cast<size_t>(token.begin);
+    out.append(sql.substr(copied, begin - copied)).append(values[number - 1]);
+    copied = static_cast<size_t>(token.end);
+  }
+  return std::move(out.append(sql.substr(copied)));
 }
 
 StatusOr<std::string> with_parameter_types(std::string_view sql, const std::vector<std::string>& types) {

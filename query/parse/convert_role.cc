@@ -138,11 +138,14 @@ ast::StatementPtr Converter::owner(const AlterOwnerStmt& node) {
   const ast::ObjectKind kind = object_kind(node.objectType);
   const bool is_routine =
       kind == ast::ObjectKind::kFunction || kind == ast::ObjectKind::kProcedure || kind == ast::ObjectKind::kRoutine;
-  if (!is_routine) return command(reinterpret_cast<const Node*>(&node));
+  const bool is_other =
+      kind == ast::ObjectKind::kSchema || kind == ast::ObjectKind::kType || kind == ast::ObjectKind::kDomain;
+  if (!is_routine && !is_other) return command(reinterpret_cast<const Node*>(&node));
   auto out = std::make_unique<ast::OwnerStatement>();
   out->object = kind;
   out->object_name = object_type_name(node.objectType);
-  out->target = named_object(node.object, kind);
+  const bool is_plain = kind == ast::ObjectKind::kSchema;
+  out->target = is_plain ? object_ref(node.object) : named_object(node.object, kind);
   out->owner = role_ref(reinterpret_cast<const Node*>(node.newowner));
   return out;
 }

@@ -334,7 +334,10 @@ ast::StatementPtr Converter::create_extension(const CreateExtensionStmt& node) {
 std::unique_ptr<ast::CreateSchemaStatement> Converter::create_schema(const CreateSchemaStmt& node) {
   auto out = std::make_unique<ast::CreateSchemaStatement>();
   out->name = text_of(node.schemaname);
-  out->owner = node.authrole == nullptr ? std::string() : text_of(node.authrole->rolename);
+  if (const RoleSpec* role = node.authrole; role != nullptr)
+    out->owner = role->roletype == ROLESPEC_CSTRING        ? text_of(role->rolename)
+                 : role->roletype == ROLESPEC_SESSION_USER ? "session_user"
+                                                           : "current_user";
   out->if_not_exists = node.if_not_exists;
   for (const Node* element : items(node.schemaElts)) {
     out->elements.push_back(statement(element));

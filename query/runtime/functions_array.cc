@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "query/error_status.h"
 #include "runtime/function_body.h"
-#include "storage/enum_type.h"
+#include "storage/enum_transaction.h"
 #include "types/big_number.h"
 #include "types/interval.h"
 #include "types/timezone.h"
@@ -26,6 +26,10 @@ ArrayValue* new_array(ExecContext* c, int32_t size, TypeId element) {
 int32_t give_array(Datum* out, ArrayValue* array) {
   *out = Datum{reinterpret_cast<int64_t>(array), 0, 0, 0, {}};
   return 0;
+}
+int32_t give_label(ExecContext* c, Datum* out, const EnumType& type, const EnumType::Label& label) {
+  const Status status = check_label(type, label);
+  return status.ok() ? give(out, label.code) : c->fail(status);
 }
 int32_t failed() { return static_cast<int32_t>(Outcome::kError); }
 int32_t no_subscript(ExecContext* c) { return c->fail("22004", "array subscript in assignment must not be null"); }
@@ -319,11 +323,11 @@ SCYPER_FUNCTION(trim_array) {
 // Of the type of their arguments, which may be NULL.
 SCYPER_FUNCTION(enum_first) {
   const EnumType* type = find_enum(types[0].length);
-  return type == nullptr || type->labels.empty() ? give_null(out) : give(out, type->labels.front().code);
+  return type == nullptr || type->labels.empty() ? give_null(out) : give_label(c, out, *type, type->labels.front());
 }
 SCYPER_FUNCTION(enum_last) {
   const EnumType* type = find_enum(types[0].length);
-  return type == nullptr || type->labels.empty() ? give_null(out) : give(out, type->labels.back().code);
+  return type == nullptr || type->labels.empty() ? give_null(out) : give_label(c, out, *type, type->labels.back());
 }
 SCYPER_FUNCTION(enum_range) {
   const EnumType* type = find_enum(types[0].length);
@@ -334,7 +338,9 @@ SCYPER_FUNCTION(enum_range) {
     const int64_t code = type->labels[i].code;
     const bool is_before = count > 1 && !args[0].null && code < args[0].lo;
     const bool is_behind = count > 1 && !args[1].null && code > args[1].lo;
-    if (!is_before && !is_behind) range->elements[range->size++] = int_datum(code);
+    if (is_before || is_behind) continue;
+    if (const Status status = check_label(*type, type->labels[i]); !status.ok()) return c->fail(status);
+    range->elements[range->size++] = int_datum(code);
   }
   return give_array(out, range);
 }

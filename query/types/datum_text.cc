@@ -1,11 +1,10 @@
 #include "types/datum_text.h"
 
-#include "storage/enum_type.h"
-
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "storage/enum_transaction.h"
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
 #include "storage/time_modifier.h"
@@ -143,6 +142,7 @@ Status parse_enum(const SqlType& type, std::string_view text, Datum* out) {
   const EnumType::Label* label = known == nullptr ? nullptr : known->find(text);
   if (label == nullptr)
     return sql_error("22P02", "invalid input value for enum " + type_name(type) + ": \"" + std::string(text) + "\"");
+  SCYPER_RETURN_IF_ERROR(check_label(*known, *label));
   *out = int_datum(label->code);
   return absl::OkStatus();
 }

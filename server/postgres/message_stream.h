@@ -33,6 +33,8 @@ class MessageStream {
   bool has_input() const { return begin_ < end_; }
   // The next message has come whole, or can be seen to be none.
   bool has_message() const;
+  // The next message has come whole and is of this type.
+  bool has_message(char type) const;
 
   MessageWriter& writer() { return writer_; }
   // False: the client has gone.

@@ -265,6 +265,7 @@ Status Session::run_message(std::string_view sql, int* offset) {
     writer().end();
   }
   size_t left = commands.size();
+  source_ = kept;
   for (query::SessionCommand& command : commands) {
     is_last_ = --left == 0;
     if (commands.size() > 1 && block_ == Block::kNone)

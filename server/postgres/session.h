@@ -114,7 +114,7 @@ class Session {
     int64_t position = 0;
     bool is_held = false;  // WITH HOLD: all rows are in `rows`, and COMMIT keeps it
     bool is_kept = false;  // a transaction that has committed has left it
-    std::string text;      // that has declared it
+    std::string text;      // that has declared it, as the client sent it
     int64_t opened_us = 0;
   };
 
@@ -172,6 +172,8 @@ class Session {
   // --- running (session_run.cc) ---
   // Statement and arguments to an answer, whatever the statement is.
   StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
+  bool is_read_lock(const query::SessionCommand& command) const;
+  StatusOr<std::unique_ptr<Answer>> lock_for_reading(const Statement& statement);
   StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
   bool may_run_on_worker(const Statement& statement) const;
   StatusOr<std::unique_ptr<Answer>> run_on_worker(const Statement& statement, std::span<const Datum> arguments);
@@ -198,6 +200,7 @@ class Session {
   // --- PREPARE, EXECUTE and cursors as statements (session_cursors.cc) ---
   Status prepare_by_name(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> execute_by_name(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> create_by_execute(const query::SessionCommand& command);
   Status convert_arguments(const query::SessionCommand& command, const Statement& statement, query::ResultSet* values);
   Status declare(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> fetch(const query::SessionCommand& command);
@@ -230,6 +233,7 @@ class Session {
   StatusOr<std::unique_ptr<Answer>> end_block(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> close_block(const query::SessionCommand& command);
   Status begin_implicit_block(bool writes);
+  Status enter_pipeline(std::string_view sql);
   bool is_in_explicit_block() const { return block_ != Block::kNone && !is_implicit_; }
   StatusOr<std::unique_ptr<Answer>> change_savepoint(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> show(const query::SessionCommand& command);
@@ -261,12 +265,14 @@ class Session {
   std::map<std::string, StatementPointer, std::less<>> statements_;
   std::map<std::string, std::shared_ptr<Portal>, std::less<>> portals_;
   Block block_ = Block::kNone;
-  bool is_implicit_ = false;  // the block is one of several statements in one message, and ends with them
-  bool is_last_ = true;       // of them
+  bool is_implicit_ = false;   // the block is of several statements in one message, or before one Sync: ends with them
+  bool is_last_ = true;        // of them
+  bool is_pipelined_ = false;  // an Execute runs that something else than Sync follows, or nothing yet
   std::optional<SessionSettings> before_block_;        // what ROLLBACK brings back
   std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
   uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet
   std::vector<std::string> savepoints_;
+  std::string source_;                               // the text in which the statement that runs came
   std::unique_ptr<primary::OpenTransaction> open_;   // the block's, once it has written; null: none
   std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on
   std::optional<query::Receipt> receipt_;            // of the last query on a snapshot

@@ -35,7 +35,8 @@ Status Session::check_block(const SessionCommand& command) const {
   if (kind == CommandKind::kCopyIn && settings_->is_read_only()) {
     return sql_error("25006", "cannot execute COPY FROM in a read-only transaction");
   }
-  return kind == CommandKind::kOther && settings_->is_read_only() ? read_only_error() : Status();
+  const bool is_lock = command.name == "LOCK TABLE" && !command.body.empty();
+  return kind == CommandKind::kOther && !is_lock && settings_->is_read_only() ? read_only_error() : Status();
 }
 
 Status Session::read_only_error() {

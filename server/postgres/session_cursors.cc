@@ -25,6 +25,13 @@ Status forward_only() {
                    "Declare it with SCROLL option to enable backward scan.");
 }
 
+Status check_count(const SessionCommand& execute, size_t count) {
+  if (execute.values.size() == count) return {};
+  return with_detail(
+      sql_error("42601", "wrong number of parameters for prepared statement \"" + execute.name + "\""),
+      "Expected " + std::to_string(count) + " parameters but got " + std::to_string(execute.values.size()) + ".");
+}
+
 // An answer that reads what else has to live as long as it.
 template <class Owned>
 class OwningAnswer final : public Answer {
@@ -116,9 +123,15 @@ Status Session::prepare_by_name(const SessionCommand& command) {
     return with_hint(sql_error("53400", "too many prepared statements in this session"),
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
+  for (const std::string& type : command.values) {
+    Statement known;
+    known.command.kind = CommandKind::kQuery;
+    const Status status = describe_parameters_of("SELECT CAST(NULL AS " + type + ")", &known);
+    if (!status.ok()) return sql_error(sqlstate_of(status), std::string(status.message()));
+  }
   SCYPER_ASSIGN_OR_RETURN(const StatementPointer statement, prepare(command.body, command.parameter_oids));
   auto named = std::make_shared<Statement>(*statement);
-  named->shown = command.text;
+  named->shown = source_;
   named->is_by_sql = true;
   statements_[command.name] = std::move(named);
   return {};
@@ -151,11 +164,7 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
     return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
   }
   const StatementPointer statement = found->second;
-  if (command.values.size() != statement->parameters.size()) {
-    return with_detail(sql_error("42601", "wrong number of parameters for prepared statement \"" + command.name + "\""),
-                       "Expected " + std::to_string(statement->parameters.size()) + " parameters but got " +
-                           std::to_string(command.values.size()) + ".");
-  }
+  SCYPER_RETURN_IF_ERROR(check_count(command, statement->parameters.size()));
   struct Owned {
     StatementPointer statement;
     query::ResultSet given;
@@ -180,6 +189,29 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
       std::make_unique<OwningAnswer<std::unique_ptr<Owned>>>(std::move(answer), std::move(owned)));
 }
 
+// CREATE TABLE ... AS EXECUTE: with the prepared statement in place of EXECUTE, and the values in place of parameters.
+StatusOr<std::unique_ptr<Answer>> Session::create_by_execute(const SessionCommand& command) {
+  const auto found = statements_.find(command.name);
+  if (found == statements_.end())
+    return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
+  const StatementPointer prepared = found->second;
+  if (prepared->command.kind != CommandKind::kQuery) return sql_error("42809", "prepared statement is not a SELECT");
+  SCYPER_RETURN_IF_ERROR(check_count(command, prepared->parameters.size()));
+  std::vector<std::string> values = command.values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const SqlType& type = prepared->parameters[i];
+    values[i] = "(CAST((" + values[i] + ") AS " + type_name(type) + "))";
+  }
+  SCYPER_ASSIGN_OR_RETURN(std::string query, query::with_parameter_values(prepared->command.text, values));
+  query.resize(query.find_last_not_of(" \t\r\n;") + 1);
+  const auto [begin, end] = *command.execute;
+  Statement create;
+  create.command.text = command.text.substr(0, begin) + query + "\n" + command.text.substr(end);
+  SCYPER_ASSIGN_OR_RETURN(auto answer, run_transaction(create, {}));
+  if (answer->tag() != "CREATE TABLE AS") return answer;
+  return make_answer("SELECT 0");  // WITH NO DATA, as PostgreSQL says it here
+}
+
 Status Session::declare(const SessionCommand& command) {
   if (block_ == Block::kNone && !command.is_held)
     return sql_error("25P01", "DECLARE CURSOR can only be used in transaction blocks");
@@ -196,7 +228,7 @@ Status Session::declare(const SessionCommand& command) {
   portal->is_scrolling = command.is_scrolling;
   portal->is_held = command.is_held;
   portal->is_kept = command.is_held && block_ == Block::kNone;
-  portal->text = command.text;
+  portal->text = source_;
   portal->opened_us = now_us();
   SCYPER_ASSIGN_OR_RETURN(portal->answer, run_statement(*statement, {}));
   portal->rows.columns = portal->answer->columns();

@@ -94,7 +94,7 @@ StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::
   statement->shown = sql;
   statement->prepared_us = now_us();
   SCYPER_RETURN_IF_ERROR(check_block(statement->command));
-  if (!is_session_command(statement->command.kind)) {
+  if (!is_session_command(statement->command.kind) && !statement->command.execute.has_value()) {
     const Running running(this);
     SCYPER_RETURN_IF_ERROR(describe_parameters(statement.get()));
   } else {
@@ -256,7 +256,12 @@ Status Session::execute(MessageReader* reader) {
   SCYPER_RETURN_IF_ERROR(portal->failure);
   const Running running(this);
   if (portal->answer == nullptr) {
-    SCYPER_ASSIGN_OR_RETURN(portal->answer, run_statement(statement, portal->arguments));
+    is_pipelined_ = !stream_.has_message('S');
+    source_ = statement.shown;
+    auto answer = run_statement(statement, portal->arguments);
+    is_pipelined_ = false;
+    SCYPER_RETURN_IF_ERROR(answer.status());
+    portal->answer = *std::move(answer);
     portal->rows.columns = portal->answer->columns();
     const auto& described = statement.columns;
     const auto& made = portal->rows.columns;
@@ -291,6 +296,7 @@ Status Session::close(MessageReader* reader) {
 
 void Session::sync() {
   skips_ = false;
+  if (is_implicit_) end_message();
   if (block_ == Block::kNone) drop_portals(/*is_committed=*/true);
   send_ready();
 }

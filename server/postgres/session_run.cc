@@ -5,6 +5,7 @@
 #include "audit_log.h"
 #include "postgres/running.h"
 #include "postgres/session.h"
+#include "query/refused_in_blocks.h"
 
 namespace scyper::server::postgres {
 
@@ -19,12 +20,34 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
     case query::CommandKind::kOther:
       if (statement.command.name == "constraints" && block_ == Block::kNone)
         warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
+      if (is_read_lock(statement.command)) return lock_for_reading(statement);
+      if (statement.command.execute.has_value()) return create_by_execute(statement.command);
       return run_transaction(statement, arguments);
     case query::CommandKind::kCopyIn:
       return run_copy_in(statement.command.text);
     default:
       return run_session_command(statement.command);
   }
+}
+
+bool Session::is_read_lock(const query::SessionCommand& command) const {
+  const bool reads = !command.values.empty() || settings_->is_read_only();
+  return command.name == "LOCK TABLE" && !command.body.empty() && reads && open_ == nullptr;
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::lock_for_reading(const Statement& statement) {
+  Statement query;
+  query.command.kind = query::CommandKind::kQuery;
+  query.command.text = statement.command.body;
+  auto found = run_for_rows(query, {});
+  if (!found.ok()) return sql_error(sqlstate_of(found.status()), std::string(found.status().message()));
+  const std::unique_ptr<Answer> answer = *std::move(found);
+  query::ResultSet rows;
+  rows.columns = answer->columns();
+  for (bool has_more = true; has_more;) {
+    SCYPER_ASSIGN_OR_RETURN(has_more, answer->next(&rows));
+  }
+  return make_answer(statement.command.name);
 }
 
 StatusOr<query::QueryOptions> Session::query_options() {
@@ -69,8 +92,11 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   run.is_here = block_ != Block::kNone || query::mentions_activity(statement.command.text);
   auto answer = run_query(context_->node, run);
   if (answer.ok() || !is_for_transactions(answer.status())) return answer;
-  if (settings_->is_read_only()) return read_only_error();
-  return run_transaction(statement, arguments);
+  if (!settings_->is_read_only()) return run_transaction(statement, arguments);
+  const auto catalog = context_->node->engine->catalog();
+  if (catalog != nullptr && query::reads_sequence(*catalog, statement.command.text))
+    return run_by_itself(statement, arguments);
+  return read_only_error();
 }
 
 // In READ COMMITTED each statement of a block sees what was committed before it, so it may run anywhere. A receipt tells
@@ -137,8 +163,16 @@ StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& stateme
   });
 }
 
+// All Executes before one Sync are one transaction. It begins with the first that writes: what only reads before it
+// has nothing to undo. One that Sync follows at once is a transaction of its own, as are those that no block may have.
+Status Session::enter_pipeline(std::string_view sql) {
+  if (!is_pipelined_ || block_ != Block::kNone || !query::command_refused_in_block(sql).empty()) return {};
+  return begin_implicit_block(/*writes=*/true);
+}
+
 StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
                                                            std::span<const Datum> arguments) {
+  SCYPER_RETURN_IF_ERROR(enter_pipeline(statement.command.text));
   // the last statement of a message whose others have only read needs no transaction that waits for its client
   const bool is_alone = is_implicit_ && is_last_ && open_ == nullptr;
   return block_ == Block::kNone || is_alone ? run_by_itself(statement, arguments) : run_in_block(statement, arguments);

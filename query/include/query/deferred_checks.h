@@ -38,6 +38,8 @@ class DeferredChecks {
   // SET CONSTRAINTS. names: empty = ALL. Looks at once at what has waited for constraints that are immediate now.
   int32_t set(ExecContext* context, const std::vector<std::pair<uint32_t, std::string>>& keys, bool is_all,
               bool is_deferred);
+  // ALTER TABLE ... RENAME CONSTRAINT: what waits for it goes on doing so.
+  void rename(TableId table, const std::string& from, const std::string& to);
   // All that has waited; an Outcome. The transaction is about to commit.
   int32_t check(ExecContext* context);
   // The end of a program that is a transaction of its own.
@@ -51,13 +53,19 @@ class DeferredChecks {
  private:
   // A constraint: the table that has it, and its name.
   using Key = std::pair<uint32_t, std::string>;
+  struct Rename {
+    Key from;
+    std::string to;
+  };
   struct Event {
-    Key key;
+    Key key;             // as it was called then
+    size_t renames = 0;  // that came before
     ErrorState error;
     std::vector<SqlType> types;
     std::vector<Datum> values;
   };
   bool is_deferred(const Key& key, bool is_initially) const;
+  Key key_of(const Event& event) const;
   int32_t check_if(ExecContext* context, const std::map<Key, bool>* chosen);
   int32_t check_event(ExecContext* context, const Event& event, const std::string& sql);
 
@@ -67,6 +75,7 @@ class DeferredChecks {
   ValueArena memory_;                 // of the events' values
   std::optional<bool> all_deferred_;  // SET CONSTRAINTS ALL
   std::map<Key, bool> set_deferred_;  // SET CONSTRAINTS name, since then
+  std::vector<Rename> renames_;       // in order
 };
 
 }  // namespace scyper::query

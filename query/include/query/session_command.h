@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -56,8 +57,12 @@ struct SessionCommand {
   std::string isolation;
   std::optional<bool> is_read_only;
   // Of PREPARE and DECLARE: the statement, with blanks before it, so that positions in it are those in `text`.
+  // `values`: types of parameters that only a catalog knows. Of LOCK TABLE: a query that does the same for a reader.
+  // `values` then has the mode, where it is for readers only.
   std::string body;
   std::vector<int32_t> parameter_oids;  // PREPARE: 0 = not said
+  // Of CREATE TABLE ... AS EXECUTE name (values): the bytes of `text` that EXECUTE and its values are.
+  std::optional<std::pair<size_t, size_t>> execute;
   FetchCommand fetch;
   bool is_scrolling = false;  // DECLARE ... SCROLL
   bool is_held = false;       // DECLARE ... WITH HOLD
@@ -66,6 +71,13 @@ struct SessionCommand {
 
 // The statements of a text, in order; empty for blank text. Errors as a parser's: 42601 with position. Threads: any.
 StatusOr<std::vector<SessionCommand>> read_commands(std::string_view sql);
+
+struct Catalog;
+// A query of a sequence's row that calls nothing: it runs as a transaction and writes nothing all the same.
+bool reads_sequence(const Catalog& catalog, std::string_view sql);
+
+// The statement with other texts for its parameters. values: by number from 1.
+StatusOr<std::string> with_parameter_values(std::string_view sql, const std::vector<std::string>& values);
 
 // The statement with types given to some of its parameters: $2 becomes ($2::bigint). types: by number from 1, empty =
 // none given.

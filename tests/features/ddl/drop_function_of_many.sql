@@ -1,0 +1,21 @@
+-- what calls one of several functions of a name depends on this one, though another could take its place
+CREATE FUNCTION twice(a integer) RETURNS bigint LANGUAGE sql AS 'SELECT a * 2::bigint';
+CREATE FUNCTION twice(a bigint) RETURNS bigint LANGUAGE sql AS 'SELECT a * 2';
+CREATE VIEW doubled AS SELECT twice(1) AS t;
+DROP FUNCTION twice(integer);
+DROP FUNCTION twice(bigint);
+SELECT * FROM doubled;
+DROP FUNCTION twice(text);
+CREATE SCHEMA other;
+CREATE FUNCTION other.half(a integer) RETURNS integer LANGUAGE sql AS 'SELECT a / 2';
+CREATE VIEW halved AS SELECT other.half(4) AS h;
+DROP FUNCTION other.half(integer);
+DROP VIEW halved;
+DROP FUNCTION other.half(integer);
+DROP SCHEMA other;
+CREATE PROCEDURE done(a integer) LANGUAGE plpgsql AS $$ BEGIN NULL; END $$;
+DROP FUNCTION done(integer);
+DROP FUNCTION done(text);
+DROP PROCEDURE done(integer);
+DROP VIEW doubled;
+DROP FUNCTION twice(integer);

@@ -248,11 +248,16 @@ StatusOr<BoundPtr> Binder::bind_null_if(const ast::NullIf& nullif, const Scope* 
 }
 
 namespace {
-// A calendar unit that a date or a timestamp always has, as an integer.
+bool is_finite_moment(TypeId type, const Datum& moment) {
+  return type == TypeId::kDate ? is_finite_date(static_cast<int32_t>(moment.lo)) : is_finite_timestamp(moment.lo);
+}
+
+// A calendar unit that a date or a timestamp has, as an integer.
 bool is_calendar_unit(const BoundExpr& unit, const BoundExpr& moment, DatetimeUnit* out) {
   if (unit.kind != BoundKind::kConst || unit.value.null || unit_parse(unit.text, out) != ValueError::kNone)
     return false;
   if (!is_moment(moment.type.id)) return false;
+  if (moment.kind == BoundKind::kConst && !is_finite_moment(moment.type.id, moment.value)) return false;
   if (moment.type.id != TypeId::kDate && (*out == DatetimeUnit::kHour || *out == DatetimeUnit::kMinute)) return true;
   return *out == DatetimeUnit::kDay || *out == DatetimeUnit::kWeek || *out == DatetimeUnit::kMonth ||
          *out == DatetimeUnit::kQuarter || *out == DatetimeUnit::kYear || *out == DatetimeUnit::kDayOfWeek ||

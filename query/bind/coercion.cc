@@ -101,6 +101,29 @@ bool has_own_zone(std::string_view text) {
   return timestamptz_parse(text, &value, &word) == ValueError::kNone && value == in_utc.lo;
 }
 
+// Does the text mean the same in all orders of DateStyle?
+bool has_own_order(const SqlType& target, std::string_view text) {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  Datum values[3];
+  for (DateOrder order : {DateOrder::kMonthFirst, DateOrder::kDayFirst, DateOrder::kYearFirst}) {
+    const DateOrderScope scope(order);
+    Datum& value = values[static_cast<size_t>(order)];
+    if (!parse_datum(target, text, TextArena{take_from_string, &blocks}, &value).ok()) return false;
+  }
+  return values[0].lo == values[1].lo && values[1].lo == values[2].lo;
+}
+
+// 'now' and the like, which have no value before the statement runs.
+bool names_now(const SqlType& target, std::string_view text) {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  Datum value;
+  const auto parsed = [&] { return parse_datum(target, text, TextArena{take_from_string, &blocks}, &value).ok(); };
+  if (!is_moment(target.id) && target.id != TypeId::kTime) return false;
+  if (parsed()) return false;
+  const NowScope now(0);
+  return parsed();
+}
+
 }  // namespace
 
 namespace {
@@ -156,6 +179,10 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   std::vector<std::unique_ptr<char[]>> blocks;
   Status parsed;
   parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
+  const bool depends =
+      (!parsed.ok() && names_now(target, expr->text)) ||
+      (program_->is_routine && parsed.ok() && is_moment(target.id) && !has_own_order(target, expr->text));
+  if (depends) return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
   // in a routine the statement fails when it runs, where a handler can catch it
   if (!parsed.ok() && program_->is_routine)
     return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);

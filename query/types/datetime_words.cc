@@ -19,7 +19,7 @@ struct WordEntry {
 
 constexpr DatetimeWord kEpochWord{WordKind::kReserved, static_cast<uint8_t>(SpecialWord::kEpoch)};
 constexpr DatetimeWord kMidnightWord{WordKind::kReserved, static_cast<uint8_t>(SpecialWord::kMidnight)};
-constexpr DatetimeWord kUnsupportedWord{WordKind::kReserved, static_cast<uint8_t>(SpecialWord::kUnsupported)};
+constexpr DatetimeWord special_word(SpecialWord word) { return {WordKind::kReserved, static_cast<uint8_t>(word)}; }
 constexpr DatetimeWord kZoneWord{WordKind::kZone, 0};
 constexpr DatetimeWord zone_word(int quarters) { return {WordKind::kZone, static_cast<uint8_t>(quarters)}; }
 constexpr DatetimeWord kIgnoredWord{WordKind::kIgnored, 0};
@@ -28,7 +28,7 @@ constexpr DatetimeWord kJulianWord{WordKind::kJulian, 0};
 constexpr DatetimeWord month_word(uint8_t month) { return {WordKind::kMonth, month}; }
 
 constexpr WordEntry kWords[] = {
-    {"-infinity", kUnsupportedWord},
+    {"-infinity", special_word(SpecialWord::kMinusInfinity)},
     {"acdt", zone_word(42)},
     {"acsst", zone_word(42)},
     {"acst", zone_word(38)},
@@ -129,7 +129,7 @@ constexpr WordEntry kWords[] = {
     {"hst", zone_word(-40)},
     {"ict", zone_word(28)},
     {"idt", zone_word(12)},
-    {"infinity", kUnsupportedWord},
+    {"infinity", special_word(SpecialWord::kInfinity)},
     {"iot", zone_word(24)},
     {"irkst", zone_word(32)},
     {"irkt", zone_word(32)},
@@ -189,7 +189,7 @@ constexpr WordEntry kWords[] = {
     {"november", month_word(11)},
     {"novst", zone_word(28)},
     {"novt", zone_word(28)},
-    {"now", kUnsupportedWord},
+    {"now", special_word(SpecialWord::kNow)},
     {"npt", zone_word(23)},
     {"nst", zone_word(-14)},
     {"nut", zone_word(-44)},
@@ -239,8 +239,8 @@ constexpr WordEntry kWords[] = {
     {"tjt", zone_word(20)},
     {"tkt", zone_word(52)},
     {"tmt", zone_word(20)},
-    {"today", kUnsupportedWord},
-    {"tomorrow", kUnsupportedWord},
+    {"today", special_word(SpecialWord::kToday)},
+    {"tomorrow", special_word(SpecialWord::kTomorrow)},
     {"tot", zone_word(52)},
     {"trut", zone_word(40)},
     {"tue", kWeekdayWord},
@@ -281,7 +281,7 @@ constexpr WordEntry kWords[] = {
     {"yapt", zone_word(40)},
     {"yekst", zone_word(24)},
     {"yekt", zone_word(20)},
-    {"yesterday", kUnsupportedWord},
+    {"yesterday", special_word(SpecialWord::kYesterday)},
     {"z", kZoneWord},
     {"zulu", kZoneWord},
 };

@@ -6,6 +6,7 @@
 #include "bind/declared_type.h"
 #include "bind/make.h"
 #include "bind/named_arguments.h"
+#include "bind/operator_rules.h"
 #include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -106,14 +107,9 @@ Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundP
   if ((!is_comparison(op) && !is_arithmetic(op)) || left_known == right_known) return absl::OkStatus();
   BoundPtr* unknown = left_known ? right : left;
   SqlType target = left_known ? (*left)->type : (*right)->type;
-  if (is_arithmetic(op) && op != "-" && target.id == TypeId::kDate)
-    return with_hint(error("42725",
-                           absl::StrCat("operator is not unique: ", left_known ? "date " : "unknown ", std::string(op),
-                                        left_known ? " unknown" : " date"),
-                           location),
-                     "Could not choose a best candidate operator. You might need to add explicit type casts.");
   if (op == "+" && (is_moment(target.id) || target.id == TypeId::kTime)) target = make_type(TypeId::kInterval);
-  if ((op == "*" || op == "/") && target.id == TypeId::kInterval) target = make_type(TypeId::kFloat8);
+  const bool is_span = target.id == TypeId::kInterval || target.id == TypeId::kTime;
+  if ((op == "*" || op == "/") && is_span) target = make_type(TypeId::kFloat8);
   if (op == "-" && target.id == TypeId::kJsonb) target = make_type(TypeId::kText);  // a key
   if (!is_name(target)) target = is_string(target.id) ? make_type(target.id) : plain_type(target);
   SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
@@ -176,6 +172,12 @@ Status Binder::match_concatenated(BoundPtr* left, BoundPtr* right, int32_t locat
   auto either = [&](TypeId id) { return (a == id || b == id) && !is_string(a) && !is_string(b); };
   if (either(TypeId::kBytea) || either(TypeId::kJsonb)) {
     SqlType wanted = make_type(either(TypeId::kBytea) ? TypeId::kBytea : TypeId::kJsonb);
+    for (const TypeId id : {a, b})
+      if (id != wanted.id && id != TypeId::kUnknown)
+        return error(
+            "42883",
+            absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
+            location);
     for (BoundPtr* side : {left, right}) {
       SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), wanted, Coercion::kImplicit));
     }
@@ -198,6 +200,20 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
     return compare_bound_rows(op, *left, *right, location);
   if (left->kind == BoundKind::kRow || right->kind == BoundKind::kRow)
     return error("0A000", "comparing a row with something else is not supported", location);
+  if (const OperatorFit fit = operator_fit(op, left->type, right->type); fit != OperatorFit::kOpen) {
+    std::vector<BoundPtr> args;
+    args.push_back(std::move(left));
+    args.push_back(std::move(right));
+    if (fit == OperatorFit::kMissing) return no_operator(op, args, location);
+    return with_hint(error("42725",
+                           absl::StrCat("operator is not unique: ", type_name(plain_type(args[0]->type)), " ",
+                                        std::string(op), " ", type_name(plain_type(args[1]->type))),
+                           location),
+                     "Could not choose a best candidate operator. You might need to add explicit type casts.");
+  }
+  if ((op == "<<" || op == ">>") && left->type.id == TypeId::kUnknown && right->type.id == TypeId::kInt4) {
+    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), right->type, Coercion::kImplicit));
+  }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr like, make_like_operator(op, &left, &right, location));
   if (like != nullptr) return like;
   if (is_json_text(left->type) && (op == "->" || op == "->>" || op == "#>" || op == "#>>")) {

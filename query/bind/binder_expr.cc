@@ -181,7 +181,9 @@ StatusOr<BoundPtr> Binder::bind_unary(const ast::UnaryOp& expr, const Scope* sco
     const SqlType type = arg->type;
     return type.id == TypeId::kNumeric ? make_cast(std::move(arg), type, false) : std::move(arg);
   }
-  if (arg->type.id == TypeId::kUnknown && (expr.op == "-" || expr.op == "+"))
+  if (arg->type.id == TypeId::kUnknown && expr.op == "+")
+    return coerce(std::move(arg), make_type(TypeId::kFloat8), Coercion::kImplicit);
+  if (arg->type.id == TypeId::kUnknown && (expr.op == "-" || expr.op == "~"))
     return error("42725", absl::StrCat("operator is not unique: ", expr.op, " unknown"), expr.location);
   std::vector<BoundPtr> args;
   args.push_back(std::move(arg));

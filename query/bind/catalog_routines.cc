@@ -224,8 +224,7 @@ std::string routine_source(const Catalog& catalog, const Routine& routine, std::
   for (std::string& schema : schemas) schema = quote_literal(schema);
   if (!schemas.empty()) absl::StrAppend(&text, " SET search_path TO ", absl::StrJoin(schemas, ", "), "\n");
   for (const auto& [name, value] : time_settings_of(time_zone_of(routine.body)))
-    if (!value.empty())
-      absl::StrAppend(&text, " SET ", quote_identifier(name), " TO ", quote_literal(value), "\n");
+    if (!value.empty()) absl::StrAppend(&text, " SET ", quote_identifier(name), " TO ", quote_literal(value), "\n");
   std::string mark = routine.procedure ? "$procedure" : "$function";
   while (body.find(mark) != std::string_view::npos) mark += "x";
   return absl::StrCat(text, "AS ", mark, "$", std::string(body), mark, "$\n");

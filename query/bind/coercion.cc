@@ -204,6 +204,14 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   return make_constant(target, value, expr->location);
 }
 
+namespace {
+// The time of infinity is NULL.
+BoundPtr cast_of_moment(BoundPtr cast) {
+  cast->nullable |= is_moment(cast->args[0]->type.id) && cast->type.id == TypeId::kTime;
+  return cast;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion context) {
   const SqlType from = expr->type;
   if (from == target) return expr;
@@ -272,7 +280,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
       target.precision == 0 && !is_modified_numeric(target))
     return make_constant(target, int128_datum(expr->value.lo, 0), expr->location);
   // strings without a length to enforce differ in name only; char(n) loses its padding on the way to text
-  return make_cast(std::move(expr), target, context == Coercion::kExplicit);
+  return cast_of_moment(make_cast(std::move(expr), target, context == Coercion::kExplicit));
 }
 
 namespace {

@@ -38,8 +38,8 @@ int32_t shift_date(ExecContext* c, const Datum& date, const Datum& by, bool subt
 }
 
 // extract() and date_part() differ in the type of the result alone.
-int32_t give_part(ExecContext* c, ValueError error, const Decimal& value, bool is_null, bool as_float, const Datum& unit, TypeId type,
-                  Datum* out) {
+int32_t give_part(ExecContext* c, ValueError error, const Decimal& value, bool is_null, bool as_float,
+                  const Datum& unit, TypeId type, Datum* out) {
   *out = is_null ? null_datum() : as_float ? float_datum(decimal_to_float8(value)) : datum_of(value);
   return done(c, error, text_of(unit), make_type(type));
 }

@@ -223,7 +223,8 @@ ValueError cast_zone(const SqlType& from, const SqlType& to, int64_t at, Datum* 
     error = session_clock_to_utc(at, &value);
   } else if (from.id != to.id) {
     value = session_clock(at);
-    if (is_finite_timestamp(at) && (value < kTimestampMin || value > kTimestampMax)) error = ValueError::kTimestampRange;
+    if (is_finite_timestamp(at) && (value < kTimestampMin || value > kTimestampMax))
+      error = ValueError::kTimestampRange;
   }
   *out = int_datum(value);
   return error;

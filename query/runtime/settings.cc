@@ -239,7 +239,8 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
     case SettingKind::kDateStyle: {
       DateStyle style = session_date_style();
       const std::string detail = read_date_style(value, &style);
-      return detail.empty() ? date_style_name(style) : StatusOr<std::string>(with_detail(invalid_value(setting, value), detail));
+      return detail.empty() ? date_style_name(style)
+                            : StatusOr<std::string>(with_detail(invalid_value(setting, value), detail));
     }
     case SettingKind::kText:
     case SettingKind::kRole:

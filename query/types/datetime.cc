@@ -4,7 +4,6 @@
 
 #include "types/big_number.h"
 
-
 namespace scyper::query {
 
 namespace {

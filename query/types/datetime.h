@@ -7,10 +7,10 @@
 #include "types/decimal.h"
 #include "types/value_error.h"
 
-// date (days since 2000-01-01) and timestamp (microseconds since then), in PostgreSQL's ranges and with its texts in the
-// thread's DateStyle (types/timezone.h). infinity and -infinity are the ends of the integers' ranges. 'now', 'today' and
-// the like have a meaning where a NowScope lives (types/date_style.h). timestamptz is the same in UTC; time is
-// microseconds since midnight.
+// date (days since 2000-01-01) and timestamp (microseconds since then), in PostgreSQL's ranges and with its texts in
+// the thread's DateStyle (types/timezone.h). infinity and -infinity are the ends of the integers' ranges. 'now',
+// 'today' and the like have a meaning where a NowScope lives (types/date_style.h). timestamptz is the same in UTC; time
+// is microseconds since midnight.
 namespace scyper::query {
 
 // Astronomical years: 0 is 1 BC.
@@ -119,8 +119,7 @@ enum class DatetimeUnit : uint8_t {
 // extract(): kUnitNotSupported. *is_null is set where infinity has no such part.
 [[nodiscard]] ValueError date_extract(DatetimeUnit unit, int32_t date, Decimal* out, bool* is_null) noexcept;
 [[nodiscard]] ValueError time_extract(DatetimeUnit unit, int64_t time, Decimal* out) noexcept;
-[[nodiscard]] ValueError timestamp_extract(DatetimeUnit unit, int64_t timestamp, Decimal* out,
-                                           bool* is_null) noexcept;
+[[nodiscard]] ValueError timestamp_extract(DatetimeUnit unit, int64_t timestamp, Decimal* out, bool* is_null) noexcept;
 // date_trunc(): kUnitUnknown, kUnitNotSupported, kTimestampRange.
 [[nodiscard]] ValueError timestamp_truncate(DatetimeUnit unit, int64_t timestamp, int64_t* out) noexcept;
 

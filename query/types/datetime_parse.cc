@@ -489,7 +489,8 @@ ValueError DatetimeParser::finish() noexcept {
   if (half_ == kPm && hour_ != 12) hour_ += 12;
   if (is_special()) return ValueError::kNone;
   time = ((int64_t{hour_} * 60 + minute_) * 60 + second_) * kMicrosPerSecond + micros_;
-  bool needs_day = time_only && !zone_name.empty() && zone_of_abbreviation(zone_name).empty() && (known_ & kDateParts) != kDateParts;
+  bool needs_day =
+      time_only && !zone_name.empty() && zone_of_abbreviation(zone_name).empty() && (known_ & kDateParts) != kDateParts;
   if (needs_day && !zone_is_constant(zone_name)) return ValueError::kInvalidDatetimeText;
   uint32_t needed = time_only ? static_cast<uint32_t>(kClock) : static_cast<uint32_t>(kDateParts);
   return (known_ & needed) == needed ? ValueError::kNone : ValueError::kInvalidDatetimeText;

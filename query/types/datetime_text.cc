@@ -24,9 +24,7 @@ char* write_year(const CivilDate& civil, char* out) noexcept {
                       : write_unsigned(out, static_cast<uint64_t>(year));
 }
 
-char* write_era(const CivilDate& civil, char* out) noexcept {
-  return civil.year > 0 ? out : write_word(" BC", 3, out);
-}
+char* write_era(const CivilDate& civil, char* out) noexcept { return civil.year > 0 ? out : write_word(" BC", 3, out); }
 
 // Day and month in the style's order.
 char* write_day_month(const CivilDate& civil, DateStyle style, char between, char* out) noexcept {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "types/all_zones.h"
 #include "types/datetime.h"
 #include "types/digits.h"
 
@@ -377,6 +378,13 @@ const Entry* find_entry(const Entry (&table)[N], std::string_view text) noexcept
 DatetimeWord find_datetime_word(std::string_view text) noexcept {
   const WordEntry* entry = find_entry(kWords, text);
   return entry == nullptr ? DatetimeWord{} : entry->meaning;
+}
+
+std::vector<std::string_view> zone_words() {
+  std::vector<std::string_view> words;
+  for (const WordEntry& entry : kWords)
+    if (entry.meaning.kind == WordKind::kZone && entry.word != "west") words.push_back(entry.word);
+  return words;
 }
 
 ValueError unit_parse(std::string_view name, DatetimeUnit* out) noexcept {

@@ -32,7 +32,7 @@ namespace {
 constexpr int64_t kUnixToEpochSeconds = 946684800;  // 2000-01-01
 constexpr size_t kNameMax = 64;
 constexpr int kTransitionsMax = 1000;  // zones with daylight saving time change for ever
-constexpr int kZoneDepthMax = 4;  // posix/America/Argentina/Ushuaia: 3
+constexpr int kZoneDepthMax = 4;       // posix/America/Argentina/Ushuaia: 3
 
 bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -191,8 +191,8 @@ bool zone_is_constant(std::string_view name) noexcept {
 
 namespace {
 
-// What an abbreviation whose meaning has changed (MSK) means at a time, as PostgreSQL decides: as it was last used until
-// then, else as it was first used later. false: the zone's database does not have it, the zone itself counts.
+// What an abbreviation whose meaning has changed (MSK) means at a time, as PostgreSQL decides: as it was last used
+// until then, else as it was first used later. false: the zone's database does not have it, the zone itself counts.
 bool east_of_abbreviation(std::string_view name, const absl::TimeZone& zone, absl::Time at, int64_t* east) {
   const auto is_it = [&](absl::Time t) {
     const absl::TimeZone::CivilInfo info = zone.At(t);
@@ -228,7 +228,8 @@ bool load_abbreviated(std::string_view name, absl::TimeZone* zone) {
 }  // namespace
 
 ValueError zone_to_local(std::string_view name, int64_t utc, int64_t* local) noexcept {
-  if (!is_finite_timestamp(utc)) return *local = utc, zone_exists(name) ? ValueError::kNone : ValueError::kTimezoneUnknown;
+  if (!is_finite_timestamp(utc))
+    return *local = utc, zone_exists(name) ? ValueError::kNone : ValueError::kTimezoneUnknown;
   absl::TimeZone zone;
   if (int64_t east = 0; load_abbreviated(name, &zone)) {
     if (!east_of_abbreviation(name, zone, time_of(utc), &east)) east = zone.At(time_of(utc)).offset;
@@ -242,7 +243,8 @@ ValueError zone_to_local(std::string_view name, int64_t utc, int64_t* local) noe
 }
 
 ValueError zone_to_utc(std::string_view name, int64_t local, int64_t* utc) noexcept {
-  if (!is_finite_timestamp(local)) return *utc = local, zone_exists(name) ? ValueError::kNone : ValueError::kTimezoneUnknown;
+  if (!is_finite_timestamp(local))
+    return *utc = local, zone_exists(name) ? ValueError::kNone : ValueError::kTimezoneUnknown;
   absl::TimeZone zone;
   if (int64_t east = 0, about = 0; load_abbreviated(name, &zone)) {
     if (ValueError error = clock_to_utc(zone, local, &about); error != ValueError::kNone) return error;
@@ -254,6 +256,22 @@ ValueError zone_to_utc(std::string_view name, int64_t local, int64_t* utc) noexc
   if (int64_t east = 0; !load(name, &zone))
     return read_posix(name, &east) ? shift(local, -east, utc) : ValueError::kTimezoneUnknown;
   return clock_to_utc(zone, local, utc);
+}
+
+std::vector<KnownAbbreviation> known_abbreviations() {
+  std::vector<KnownAbbreviation> known;
+  const absl::Time now = absl::Now();
+  for (const std::string_view word : zone_words()) {
+    KnownAbbreviation& one = known.emplace_back();
+    for (const char c : word) one.name += to_upper(c);
+    one.east_seconds = zone_seconds(find_datetime_word(word));
+    one.is_summer = is_summer_abbreviation(word);
+    absl::TimeZone zone;
+    if (!load_abbreviated(word, &zone)) continue;
+    one.is_summer = false;
+    if (!east_of_abbreviation(word, zone, now, &one.east_seconds)) one.east_seconds = zone.At(now).offset;
+  }
+  return known;
 }
 
 class SessionZone : public std::enable_shared_from_this<SessionZone> {
@@ -350,7 +368,8 @@ std::string make_zone_mark(MarkedSettings values) {
   if (!digits.empty() && digits[0] != '-' && digits[0] != '0') digits.clear();
   std::string mark;
   for (size_t i = kMarkedSettingCount; i-- > 0;)
-    if (i == 0 || !mark.empty() || !values[i].empty()) mark.insert(0, (i == 0 ? "" : std::string(1, kBeforeStyle)) + values[i]);
+    if (i == 0 || !mark.empty() || !values[i].empty())
+      mark.insert(0, (i == 0 ? "" : std::string(1, kBeforeStyle)) + values[i]);
   return mark;
 }
 

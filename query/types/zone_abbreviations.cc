@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "types/all_zones.h"
 #include "types/digits.h"
 
 // Abbreviations whose meaning has changed: PostgreSQL's usual ones that name a zone of the database.
@@ -67,6 +68,14 @@ constexpr Abbreviation kAbbreviations[] = {
     {"yekt", "Asia/Yekaterinburg"},
 };
 
+// Those of a constant displacement that are daylight-saving time.
+constexpr std::string_view kSummerWords[] = {
+    "acdt", "acsst", "adt",  "aedt",   "aesst", "akdt", "almst",  "awsst", "azost",  "bdst",   "brst", "bst",
+    "cadt", "cdt",   "cest", "cetdst", "chadt", "clst", "edt",    "eest",  "eetdst", "egst",   "fjst", "fnst",
+    "idt",  "kdt",   "kgst", "mdt",    "mest",  "mesz", "metdst", "msd",   "must",   "ndt",    "nzdt", "pdt",
+    "pkst", "pmdt",  "pyst", "sadt",   "ulast", "uyst", "uzst",   "wadt",  "wdt",    "wetdst", "wgst", "yekst",
+};
+
 constexpr size_t kLettersMax = 8;
 
 }  // namespace
@@ -79,6 +88,10 @@ std::string_view zone_of_abbreviation(std::string_view name) noexcept {
   const auto* found = std::lower_bound(std::begin(kAbbreviations), std::end(kAbbreviations), word,
                                        [](const Abbreviation& a, std::string_view b) { return a.word < b; });
   return found != std::end(kAbbreviations) && found->word == word ? found->zone : std::string_view();
+}
+
+bool is_summer_abbreviation(std::string_view word) noexcept {
+  return std::binary_search(std::begin(kSummerWords), std::end(kSummerWords), word);
 }
 
 }  // namespace scyper::query

@@ -93,9 +93,8 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
     SCYPER_ASSIGN_OR_RETURN(schemas_, query::schemas_of_path(read));
   }
   if (query::is_of_time(*setting)) {
-    zone_ = query::time_mark([&](std::string_view other) {
-      return setting->name == other ? read : values_[std::string(other)].value;
-    });
+    zone_ = query::time_mark(
+        [&](std::string_view other) { return setting->name == other ? read : values_[std::string(other)].value; });
     query::set_thread_time_zone(zone_);
   }
   if (setting->name == "scyper.receipts") receipts_ = read == "on";

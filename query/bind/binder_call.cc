@@ -309,8 +309,26 @@ Status Binder::no_operator(std::string_view op, const std::vector<BoundPtr>& arg
                    "No operator matches the given name and argument types. You might need to add explicit type casts.");
 }
 
+namespace {
+// The type that PostgreSQL gives literals beside known arguments that are all of one type; unknown: not so.
+SqlType type_of_known(const std::vector<BoundPtr>& args) {
+  SqlType type = make_type(TypeId::kUnknown);
+  for (const auto& arg : args) {
+    if (arg->type.id == TypeId::kUnknown) continue;
+    if (type.id != TypeId::kUnknown && type.id != arg->type.id) return make_type(TypeId::kUnknown);
+    type = plain_type(arg->type);
+  }
+  return type;
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location,
                                      std::string_view written_as) {
+  const SqlType known = name == "overlaps" ? type_of_known(args) : SqlType{};
+  for (size_t i = 0; known.id != TypeId::kUnknown && i < args.size(); i++) {
+    if (args[i]->type.id != TypeId::kUnknown) continue;
+    SCYPER_ASSIGN_OR_RETURN(args[i], coerce(std::move(args[i]), known, Coercion::kImplicit));
+  }
   DatetimeUnit unit;
   if (name == "extract" && args.size() == 2 && is_calendar_unit(*args[0], *args[1], &unit))
     return make_extract(unit, std::move(args), location);

@@ -113,15 +113,14 @@ bool has_own_order(const SqlType& target, std::string_view text) {
   return values[0].lo == values[1].lo && values[1].lo == values[2].lo;
 }
 
-// 'now' and the like, which have no value before the statement runs.
-bool names_now(const SqlType& target, std::string_view text) {
+// 'now' and the like have no value before the statement runs: is the text one of them? Else *error is as PostgreSQL's.
+bool names_now(const SqlType& target, std::string_view text, Status* error) {
+  if (error->ok() || (!is_moment(target.id) && target.id != TypeId::kTime)) return false;
   std::vector<std::unique_ptr<char[]>> blocks;
   Datum value;
-  const auto parsed = [&] { return parse_datum(target, text, TextArena{take_from_string, &blocks}, &value).ok(); };
-  if (!is_moment(target.id) && target.id != TypeId::kTime) return false;
-  if (parsed()) return false;
   const NowScope now(0);
-  return parsed();
+  *error = parse_datum(target, text, TextArena{take_from_string, &blocks}, &value);
+  return error->ok();
 }
 
 }  // namespace
@@ -180,7 +179,7 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   Status parsed;
   parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
   const bool depends =
-      (!parsed.ok() && names_now(target, expr->text)) ||
+      names_now(target, expr->text, &parsed) ||
       (program_->is_routine && parsed.ok() && is_moment(target.id) && !has_own_order(target, expr->text));
   if (depends) return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
   // in a routine the statement fails when it runs, where a handler can catch it

@@ -217,8 +217,8 @@ TEST(DatetimeOracle, WordsOfTheMoment) {
     EXPECT_EQ(timestamp_to_date(timestamp), date) << text;
   }
   Comparison comparison;
-  for (const char* text : {"infinity", "-infinity", " Infinity ", "+infinity", "inf", "infinity 2020-01-01",
-                           "2020-01-01 infinity", "infinity allballs", "epoch infinity"})
+  for (const char* text :
+       {"infinity", "-infinity", " Infinity ", "+infinity", "inf", "2020-01-01 infinity", "infinity allballs"})
     expect_parse(&comparison, text);
   comparison.check();
 }

@@ -314,7 +314,13 @@ ValueError DatetimeParser::take_date(std::string_view text) noexcept {
 
 ValueError DatetimeParser::take_date_field(std::string_view text) noexcept {
   bool date_known = (known_ & (kMonth | kDay)) == (kMonth | kDay);
-  if (label_ == Label::kJulian) return ValueError::kInvalidDatetimeText;
+  if (label_ == Label::kJulian) {  // J2452271-08: a day and a zone
+    const size_t end = text.find_first_not_of("0123456789");
+    if (end == 0 || end == text.npos || text[end] != '-') return ValueError::kInvalidDatetimeText;
+    ValueError error = take_labelled_number(text.substr(0, end));
+    if (error == ValueError::kNone) error = take_zone(text.substr(end));
+    return error == ValueError::kNone ? mark(kClock) : error;
+  }
   if (label_ == Label::kNone && !date_known && (!time_only || leading_date_)) return take_date(text);
   if (!is_digit(text[0])) return label_ == Label::kNone ? take_zone_name(text) : ValueError::kInvalidDatetimeText;
   label_ = Label::kNone;  // hhmmss-zz
@@ -323,6 +329,32 @@ ValueError DatetimeParser::take_date_field(std::string_view text) noexcept {
   if (dash == std::string_view::npos) return ValueError::kInvalidDatetimeText;
   if (ValueError error = take_zone(text.substr(dash)); error != ValueError::kNone) return error;
   return take_run_together(text.substr(0, dash), time_only || (known_ & kDateParts) == kDateParts);
+}
+
+// Y2001M12D27H04M05S06.789: a number whose unit stands before it. M is the minutes where the hours are known.
+ValueError DatetimeParser::take_unit(char unit, int32_t value, std::string_view fraction) noexcept {
+  const bool is_clock =
+      unit == 'h' || unit == 'n' || unit == 's' || (unit == 'm' && (known_ & (kMonth | kHour)) == (kMonth | kHour));
+  if ((!fraction.empty() && unit != 's') || (is_clock && (known_ & kClock) != 0))
+    return ValueError::kInvalidDatetimeText;
+  switch (unit) {
+    case 'y':
+      return year = value, mark(kYear);
+    case 'd':
+      return day = value, mark(kDay);
+    case 'h':
+      return hour_ = value, mark(kHour);
+    case 's':
+      second_ = value;
+      if (!fraction.empty())
+        if (ValueError error = take_fraction(fraction.data(), fraction.data() + fraction.size());
+            error != ValueError::kNone)
+          return error;
+      return mark(kSecond);
+    default:
+      if (is_clock) return minute_ = value, mark(kMinute);
+      return month = value, mark(kMonth);
+  }
 }
 
 ValueError DatetimeParser::take_labelled_number(std::string_view text) noexcept {
@@ -335,6 +367,7 @@ ValueError DatetimeParser::take_labelled_number(std::string_view text) noexcept 
   Label label = label_;
   label_ = Label::kNone;
   if (label == Label::kTime) return take_run_together(text, true);
+  if (label == Label::kUnit) return take_unit(unit_, value, {p, static_cast<size_t>(end - p)});
   CivilDate civil = civil_of_julian(value);
   year = civil.year;
   month = civil.month;
@@ -425,6 +458,10 @@ ValueError DatetimeParser::take_word(int index) noexcept {
     case WordKind::kJulian:
       label_ = Label::kJulian;
       return ValueError::kNone;
+    case WordKind::kUnit:
+      label_ = Label::kUnit;
+      unit_ = static_cast<char>(special.value);
+      return ValueError::kNone;
     case WordKind::kTime: {
       bool sensible = (time_only || (known_ & kDateParts) == kDateParts) && index + 1 < field_count_ &&
                       (fields_[index + 1].kind == FieldKind::kNumber || fields_[index + 1].kind == FieldKind::kTime ||
@@ -484,6 +521,10 @@ ValueError DatetimeParser::finish() noexcept {
     int64_t next = month == 12 ? julian_of(year + 1, 1, 1) : julian_of(year, month + 1, 1);
     if (julian_of(year, month, 1) + day > next) return ValueError::kDatetimeFieldRange;
   }
+  constexpr uint32_t kClockParts = kHour | kMinute | kSecond;
+  if ((known_ & kClockParts) == kClockParts) known_ |= kClock;
+  const bool in_range = hour_ >= 0 && hour_ <= 24 && minute_ >= 0 && minute_ <= 59 && second_ >= 0 && second_ <= 60;
+  if ((known_ & kClockParts) != 0 && !in_range) return ValueError::kDatetimeFieldRange;
   if (half_ != kHour24 && hour_ > 12) return ValueError::kDatetimeFieldRange;
   if (half_ == kAm && hour_ == 12) hour_ = 0;
   if (half_ == kPm && hour_ != 12) hour_ += 12;

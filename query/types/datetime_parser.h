@@ -50,10 +50,13 @@ class DatetimeParser {
     kEra = 64,
     kHalfDay = 128,
     kWeekday = 256,
+    kHour = 512,  // these three by labelled numbers, all of them in kClock
+    kMinute = 1024,
+    kSecond = 2048,
     kDateParts = kYear | kMonth | kDay,
   };
 
-  enum class Label : uint8_t { kNone, kTime, kJulian };
+  enum class Label : uint8_t { kNone, kTime, kJulian, kUnit };
 
   ValueError split(std::string_view text) noexcept;
   const char* split_number(const char* p, const char* end, FieldKind* kind) noexcept;
@@ -66,6 +69,7 @@ class DatetimeParser {
   ValueError take_time(std::string_view text) noexcept;
   ValueError take_number_field(std::string_view text) noexcept;
   ValueError take_labelled_number(std::string_view text) noexcept;
+  ValueError take_unit(char unit, int32_t value, std::string_view fraction) noexcept;
   ValueError take_number(std::string_view text, bool in_date) noexcept;
   ValueError take_run_together(std::string_view text, bool date_known) noexcept;
   ValueError take_zone(std::string_view text) noexcept;
@@ -83,6 +87,7 @@ class DatetimeParser {
   int field_count_ = 0;
   uint32_t known_ = 0;
   Label label_ = Label::kNone;
+  char unit_ = ' ';                              // of Label::kUnit
   SpecialWord moment_ = SpecialWord::kMidnight;  // kMidnight: none
   const DateOrder order_ = session_date_style().order;
   int32_t day_of_year_ = 0;

@@ -26,6 +26,7 @@ constexpr DatetimeWord zone_word(int quarters) { return {WordKind::kZone, static
 constexpr DatetimeWord kIgnoredWord{WordKind::kIgnored, 0};
 constexpr DatetimeWord kWeekdayWord{WordKind::kWeekday, 0};
 constexpr DatetimeWord kJulianWord{WordKind::kJulian, 0};
+constexpr DatetimeWord unit_word(char unit) { return {WordKind::kUnit, static_cast<uint8_t>(unit)}; }
 constexpr DatetimeWord month_word(uint8_t month) { return {WordKind::kMonth, month}; }
 
 constexpr WordEntry kWords[] = {
@@ -92,6 +93,7 @@ constexpr WordEntry kWords[] = {
     {"cot", zone_word(-20)},
     {"cst", zone_word(-24)},
     {"cxt", zone_word(28)},
+    {"d", unit_word('d')},
     {"davt", zone_word(28)},
     {"ddut", zone_word(40)},
     {"dec", month_word(12)},
@@ -126,6 +128,7 @@ constexpr WordEntry kWords[] = {
     {"gilt", zone_word(48)},
     {"gmt", kZoneWord},
     {"gyt", zone_word(-16)},
+    {"h", unit_word('h')},
     {"hkt", zone_word(32)},
     {"hst", zone_word(-40)},
     {"ict", zone_word(28)},
@@ -159,6 +162,7 @@ constexpr WordEntry kWords[] = {
     {"ligt", zone_word(40)},
     {"lint", zone_word(56)},
     {"lkt", zone_word(22)},
+    {"m", unit_word('m')},
     {"magst", zone_word(44)},
     {"magt", zone_word(44)},
     {"mar", month_word(3)},
@@ -173,6 +177,7 @@ constexpr WordEntry kWords[] = {
     {"metdst", zone_word(8)},
     {"mez", zone_word(4)},
     {"mht", zone_word(48)},
+    {"mm", unit_word('n')},
     {"mmt", zone_word(26)},
     {"mon", kWeekdayWord},
     {"monday", kWeekdayWord},
@@ -219,6 +224,7 @@ constexpr WordEntry kWords[] = {
     {"pyst", zone_word(-12)},
     {"pyt", zone_word(-12)},
     {"ret", zone_word(16)},
+    {"s", unit_word('s')},
     {"sadt", zone_word(42)},
     {"sast", zone_word(8)},
     {"sat", kWeekdayWord},
@@ -277,6 +283,7 @@ constexpr WordEntry kWords[] = {
     {"wgst", zone_word(-8)},
     {"wgt", zone_word(-12)},
     {"xjt", zone_word(24)},
+    {"y", unit_word('y')},
     {"yakst", zone_word(36)},
     {"yakt", zone_word(36)},
     {"yapt", zone_word(40)},

@@ -17,6 +17,7 @@ enum class WordKind : uint8_t {
   kZone,     // quarters of an hour east of Greenwich, as int8
   kTime,     // the T between date and time
   kJulian,   // the next number is a Julian day
+  kUnit,     // the next number is one of those, by letter: y, m, d, h, s; n: minutes
 };
 
 enum class SpecialWord : uint8_t { kEpoch, kMidnight, kInfinity, kMinusInfinity, kNow, kToday, kTomorrow, kYesterday };

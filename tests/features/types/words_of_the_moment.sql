@@ -4,6 +4,7 @@ SELECT 'today'::date = current_date, 'tomorrow'::date - 'yesterday'::date, 'toda
 SELECT 'tomorrow 12:00'::timestamp - 'today'::timestamp, 'yesterday allballs'::timestamptz < now();
 SELECT 'today'::time;
 SELECT 'now 2020'::date;
+SELECT ARRAY['today'::date] = ARRAY[current_date], 'today'::text;
 SELECT s::date - current_date FROM (VALUES ('now'), ('today'), ('tomorrow'), ('yesterday')) v(s) ORDER BY 1;
 CREATE TABLE moments (id integer PRIMARY KEY, t timestamptz, d date);
 INSERT INTO moments VALUES (1, 'now', 'today');

@@ -110,7 +110,10 @@ Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundP
   if (op == "+" && (is_moment(target.id) || target.id == TypeId::kTime)) target = make_type(TypeId::kInterval);
   const bool is_span = target.id == TypeId::kInterval || target.id == TypeId::kTime;
   if ((op == "*" || op == "/") && is_span) target = make_type(TypeId::kFloat8);
-  if (op == "-" && target.id == TypeId::kJsonb) target = make_type(TypeId::kText);  // a key
+  if (op == "-" && target.id == TypeId::kJsonb)
+    target = make_type(TypeId::kText);  // a key
+  else if (op == "-" && !left_known && is_string(target.id))
+    target = make_type(TypeId::kJsonb);  // what has the key
   if (!is_name(target)) target = is_string(target.id) ? make_type(target.id) : plain_type(target);
   SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
   return absl::OkStatus();
@@ -291,7 +294,7 @@ StatusOr<BoundPtr> Binder::make_extract(DatetimeUnit unit, std::vector<BoundPtr>
 
 Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPtr>& args, int32_t location) const {
   auto shown = [](const BoundPtr& e) {
-    return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(without_modifiers(e->type));
+    return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(plain_type(e->type));
   };
   return with_hint(error("42883",
                          absl::StrCat("operator does not exist: ", shown(args[0]), name == "like" ? " ~~ " : " ~~* ",
@@ -301,7 +304,7 @@ Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPt
 }
 
 Status Binder::no_operator(std::string_view op, const std::vector<BoundPtr>& args, int32_t location) const {
-  auto shown = [](const BoundPtr& e) { return type_name(without_modifiers(e->type)); };
+  auto shown = [](const BoundPtr& e) { return type_name(plain_type(e->type)); };
   return with_hint(error("42883",
                          absl::StrCat("operator does not exist: ", args.size() == 2 ? shown(args[0]) + " " : "",
                                       std::string(op), " ", args.empty() ? "" : shown(args.back())),

@@ -92,7 +92,7 @@ void add_operators(BuiltinTable* t) {
                    T::kTimestamptz, T::kTime, T::kUuid,    T::kBytea, T::kJsonb,     T::kEnum})
       t->add(name, {type, type}, T::kBool).op = op;
   t->runtime("+", {T::kDate, T::kInt4}, T::kDate, k_fn_date_add);
-  t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add);
+  t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add).takes_types = true;
   t->runtime("-", {T::kDate, T::kInt4}, T::kDate, k_fn_date_subtract);
   t->runtime("-", {T::kDate, T::kDate}, T::kInt4, k_fn_date_difference);
   t->runtime("||", {T::kText, T::kText}, T::kText, k_fn_concat_text).op = BuiltinOp::kConcat;

@@ -41,18 +41,18 @@ OperatorFit fit_literal(std::string_view op, const SqlType& type, bool is_left) 
 }  // namespace
 
 OperatorFit operator_fit(std::string_view op, const SqlType& left, const SqlType& right) {
-  if (is_json_text(left) || is_json_text(right)) return fit_json(op, left, right);
-  const bool is_arithmetic = op == "+" || op == "-" || op == "*" || op == "/" || op == "%";
-  if (is_arithmetic && is_unknown(left) != is_unknown(right))
-    return fit_literal(op, is_unknown(left) ? right : left, is_unknown(right));
-  if (op == "+" && left.id == TypeId::kTime && right.id == TypeId::kTime) return OperatorFit::kNotUnique;
   // of arrays, jsonb and ranges: the container has to be known
   const auto is_element = [](const SqlType& type) {
     return !is_unknown(type) && type.id != TypeId::kArray && type.id != TypeId::kJsonb && type.id != TypeId::kRecord;
   };
   if ((op == "<@" && is_unknown(right) && is_element(left)) || (op == "@>" && is_unknown(left) && is_element(right)))
     return OperatorFit::kNotUnique;
-  if (op == "->>" && is_unknown(left) &&
+  if (is_json_text(left) || is_json_text(right)) return fit_json(op, left, right);
+  const bool is_arithmetic = op == "+" || op == "-" || op == "*" || op == "/" || op == "%";
+  if (is_arithmetic && is_unknown(left) != is_unknown(right))
+    return fit_literal(op, is_unknown(left) ? right : left, is_unknown(right));
+  if (op == "+" && left.id == TypeId::kTime && right.id == TypeId::kTime) return OperatorFit::kNotUnique;
+  if ((op == "->" || op == "->>") && is_unknown(left) &&
       (is_string(right.id) || right.id == TypeId::kInt2 || right.id == TypeId::kInt4))
     return OperatorFit::kNotUnique;
   if ((op == "<<" || op == ">>") && is_unknown(left) && right.id == TypeId::kInt2) return OperatorFit::kNotUnique;

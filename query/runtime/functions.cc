@@ -37,9 +37,10 @@ extern "C" {
 // --- dates ---
 
 FN(date_add) {
-  // the date is the first or the second argument: adding commutes
+  // types are given where the date is the second argument
+  const int date_at = types != nullptr && types[0].id != TypeId::kDate ? 1 : 0;
   int32_t date = 0;
-  ValueError error = date_add_days(int4(args[0]), int4(args[1]), &date);
+  ValueError error = date_add_days(int4(args[date_at]), int4(args[1 - date_at]), &date);
   *out = int_datum(date);
   return done(c, error);
 }

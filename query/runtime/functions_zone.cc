@@ -127,11 +127,13 @@ SCYPER_FUNCTION(zone_of_timestamp) {
   return give_zoned(c, error, args[0], value, out);
 }
 SCYPER_FUNCTION(interval_zone_of_timestamptz) {
+  if (!is_finite_timestamp(args[1].lo)) return give(out, args[1].lo);
   int64_t micros = 0;
   if (!zone_micros(c, args[0], &micros)) return static_cast<int32_t>(Outcome::kError);
   return give_moved(c, args[1].lo, micros, out);
 }
 SCYPER_FUNCTION(interval_zone_of_timestamp) {
+  if (!is_finite_timestamp(args[1].lo)) return give(out, args[1].lo);
   int64_t micros = 0;
   if (!zone_micros(c, args[0], &micros)) return static_cast<int32_t>(Outcome::kError);
   return give_moved(c, args[1].lo, -micros, out);

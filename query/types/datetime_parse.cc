@@ -523,8 +523,6 @@ ValueError DatetimeParser::finish() noexcept {
   }
   constexpr uint32_t kClockParts = kHour | kMinute | kSecond;
   if ((known_ & kClockParts) == kClockParts) known_ |= kClock;
-  const bool in_range = hour_ >= 0 && hour_ <= 24 && minute_ >= 0 && minute_ <= 59 && second_ >= 0 && second_ <= 60;
-  if ((known_ & kClockParts) != 0 && !in_range) return ValueError::kDatetimeFieldRange;
   if (half_ != kHour24 && hour_ > 12) return ValueError::kDatetimeFieldRange;
   if (half_ == kAm && hour_ == 12) hour_ = 0;
   if (half_ == kPm && hour_ != 12) hour_ += 12;

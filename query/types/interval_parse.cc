@@ -380,7 +380,9 @@ ValueError IntervalParser::take_iso_time(const char** p, const char* end, bool h
   if (unit == '\0' && number.is_digits(6)) {
     ValueError error = add_iso(DatetimeUnit::kHour, number.whole / 10000, 0);
     if (error == ValueError::kNone) error = add_iso(DatetimeUnit::kMinute, number.whole / 100 % 100, 0);
-    return error != ValueError::kNone ? error : add_iso(DatetimeUnit::kSecond, number.whole % 100, number.fraction);
+    if (error == ValueError::kNone) error = add_iso(DatetimeUnit::kSecond, number.whole % 100, 0);
+    // a fraction is one of microseconds, as PostgreSQL takes it
+    return error != ValueError::kNone ? error : add_iso(DatetimeUnit::kMicroseconds, 0, number.fraction);
   }
   ValueError error = add_iso(DatetimeUnit::kHour, number.whole, number.fraction);
   char next = unit;
@@ -417,9 +419,8 @@ ValueError IntervalParser::parse_iso(std::string_view text, Interval* out) noexc
 
 ValueError interval_parse(std::string_view text, int32_t fields, Interval* out) noexcept {
   IntervalParser parser(fields);
-  ValueError error = parser.parse(text, out);
-  if (error == ValueError::kInvalidDatetimeText && text.size() > 1 && text[0] == 'P')
-    error = IntervalParser(fields).parse_iso(text, out);
+  const bool is_iso = text.size() > 1 && text[0] == 'P';
+  const ValueError error = is_iso ? parser.parse_iso(text, out) : parser.parse(text, out);
   if (error != ValueError::kNone) return error;
   interval_cut(fields, out);
   return ValueError::kNone;

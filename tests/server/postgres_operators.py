@@ -45,6 +45,15 @@ UNARY = "+ - @ |/ ||/ ~".split()
 LEFT_OUT = re.compile(r"^(pg_|has_|current_|row_security|now|timeofday|age$|.*_(in|out|recv|send)$|(query|table|cursor|schema|database)_to_)")
 
 
+# Known differences, by the group's beginning.
+KNOWN = {
+    r"json -> ": "gives jsonb",
+    r"json_strip_nulls": "gives jsonb",
+    r"(bytea|unknown) ~~ (bytea|unknown)": "no LIKE of bytes",
+    r"(oid|regclass|to_reg\w+)\(": "names of objects are looked up by their own rules",
+}
+
+
 def operator_cases():
     """(group, expression) for all samples of every pair of types."""
     for op in BINARY:
@@ -126,6 +135,10 @@ def main():
         for group, lines in compare(rest, wanted_of, found_of)[0].items():
             differences[group] += lines
         postgres.stop()
+    known = {group for group in differences if any(re.match(beginning, group) for beginning in KNOWN)}
+    print(f"known: {len(known)}")
+    for group in known:
+        del differences[group]
     for group, lines in sorted(differences.items()):
         expect(group, False, "\n".join(lines if show_all else lines[:1]))
     expect(f"{len(firsts) + len(rest)} expressions, {len(missing)} functions that a node does not have", not differences)

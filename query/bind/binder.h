@@ -208,6 +208,9 @@ class Binder {
   BoundPtr row_subquery(const BoundQuery& query, const std::function<BoundPtr(std::vector<BoundPtr>)>& make);
   BoundPtr row_field(const BoundExpr& row, size_t i);
   StatusOr<BoundPtr> row_text(BoundPtr row);
+  StatusOr<BoundPtr> row_key(BoundPtr row);
+  StatusOr<BoundPtr> fields_differ(const BoundExpr& left, const BoundExpr& right, int32_t location);
+  StatusOr<BoundPtr> order_bound_rows(std::string_view op, const BoundExpr& a, const BoundExpr& b, int32_t location);
   static const std::vector<BoundPtr>* shown_fields(const BoundExpr& expr);
   StatusOr<BoundPtr> row_to_json(const ast::FunctionCall& call, std::vector<BoundPtr> args);
   // build: the function that makes a document of names and values.

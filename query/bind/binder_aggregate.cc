@@ -228,7 +228,8 @@ Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* 
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, scope));
     if (bound->kind == BoundKind::kRow && makes_document(call))
       return row_json(std::move(bound), makes_json(call) ? " json_row" : "jsonb_build_object");
-    const bool is_counted = call.name.back() == "count" && !call.distinct && bound->kind == BoundKind::kRow;
+    const bool is_counted = call.name.back() == "count" && bound->kind == BoundKind::kRow;
+    if (is_counted && call.distinct) return row_key(std::move(bound));
     if (is_counted) return row_text(std::move(bound));  // what is NULL as a whole does not count
     return bound->type.id == TypeId::kUnknown ? resolve_unknown(std::move(bound), *aggregate, call) : std::move(bound);
   };

@@ -58,8 +58,11 @@ StatusOr<BoundPtr> Binder::bind_like(const ast::Like& expr, const Scope* scope) 
   std::vector<BoundPtr> args;
   SCYPER_ASSIGN_OR_RETURN(BoundPtr arg, bind(*expr.arg, scope));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr pattern, bind(*expr.pattern, scope));
+  const bool has_json = is_json_text(arg->type) || is_json_text(pattern->type);
   args.push_back(std::move(arg));
   args.push_back(std::move(pattern));
+  if (has_json && expr.like != ast::LikeKind::kSimilar)
+    return no_like_operator(expr.like == ast::LikeKind::kLike ? "like" : "ilike", args, expr.location);
   if (expr.escape != nullptr) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr escape, bind(*expr.escape, scope));
     args.push_back(std::move(escape));

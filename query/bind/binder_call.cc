@@ -6,6 +6,7 @@
 #include "bind/declared_type.h"
 #include "bind/make.h"
 #include "bind/named_arguments.h"
+#include "bind/operator_rules.h"
 #include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -107,15 +108,13 @@ Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundP
   if ((!is_comparison(op) && !is_arithmetic(op)) || left_known == right_known) return absl::OkStatus();
   BoundPtr* unknown = left_known ? right : left;
   SqlType target = left_known ? (*left)->type : (*right)->type;
-  if (is_arithmetic(op) && op != "-" && target.id == TypeId::kDate)
-    return with_hint(error("42725",
-                           absl::StrCat("operator is not unique: ", left_known ? "date " : "unknown ", std::string(op),
-                                        left_known ? " unknown" : " date"),
-                           location),
-                     "Could not choose a best candidate operator. You might need to add explicit type casts.");
   if (op == "+" && (is_moment(target.id) || target.id == TypeId::kTime)) target = make_type(TypeId::kInterval);
-  if ((op == "*" || op == "/") && target.id == TypeId::kInterval) target = make_type(TypeId::kFloat8);
-  if (op == "-" && target.id == TypeId::kJsonb) target = make_type(TypeId::kText);  // a key
+  const bool is_span = target.id == TypeId::kInterval || target.id == TypeId::kTime;
+  if ((op == "*" || op == "/") && is_span) target = make_type(TypeId::kFloat8);
+  if (op == "-" && target.id == TypeId::kJsonb)
+    target = make_type(TypeId::kText);  // a key
+  else if (op == "-" && !left_known && is_string(target.id))
+    target = make_type(TypeId::kJsonb);  // what has the key
   if (!is_name(target)) target = is_string(target.id) ? make_type(target.id) : plain_type(target);
   SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
   return absl::OkStatus();
@@ -177,6 +176,12 @@ Status Binder::match_concatenated(BoundPtr* left, BoundPtr* right, int32_t locat
   auto either = [&](TypeId id) { return (a == id || b == id) && !is_string(a) && !is_string(b); };
   if (either(TypeId::kBytea) || either(TypeId::kJsonb)) {
     SqlType wanted = make_type(either(TypeId::kBytea) ? TypeId::kBytea : TypeId::kJsonb);
+    for (const TypeId id : {a, b})
+      if (id != wanted.id && id != TypeId::kUnknown)
+        return error(
+            "42883",
+            absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
+            location);
     for (BoundPtr* side : {left, right}) {
       SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), wanted, Coercion::kImplicit));
     }
@@ -199,6 +204,20 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
     return compare_bound_rows(op, *left, *right, location);
   if (left->kind == BoundKind::kRow || right->kind == BoundKind::kRow)
     return error("0A000", "comparing a row with something else is not supported", location);
+  if (const OperatorFit fit = operator_fit(op, left->type, right->type); fit != OperatorFit::kOpen) {
+    std::vector<BoundPtr> args;
+    args.push_back(std::move(left));
+    args.push_back(std::move(right));
+    if (fit == OperatorFit::kMissing) return no_operator(op, args, location);
+    return with_hint(error("42725",
+                           absl::StrCat("operator is not unique: ", type_name(plain_type(args[0]->type)), " ",
+                                        std::string(op), " ", type_name(plain_type(args[1]->type))),
+                           location),
+                     "Could not choose a best candidate operator. You might need to add explicit type casts.");
+  }
+  if ((op == "<<" || op == ">>") && left->type.id == TypeId::kUnknown && right->type.id == TypeId::kInt4) {
+    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), right->type, Coercion::kImplicit));
+  }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr like, make_like_operator(op, &left, &right, location));
   if (like != nullptr) return like;
   const bool is_checked = is_checked_text(left->type) || is_checked_text(right->type);
@@ -257,11 +276,16 @@ StatusOr<BoundPtr> Binder::bind_null_if(const ast::NullIf& nullif, const Scope* 
 }
 
 namespace {
-// A calendar unit that a date or a timestamp always has, as an integer.
+bool is_finite_moment(TypeId type, const Datum& moment) {
+  return type == TypeId::kDate ? is_finite_date(static_cast<int32_t>(moment.lo)) : is_finite_timestamp(moment.lo);
+}
+
+// A calendar unit that a date or a timestamp has, as an integer.
 bool is_calendar_unit(const BoundExpr& unit, const BoundExpr& moment, DatetimeUnit* out) {
   if (unit.kind != BoundKind::kConst || unit.value.null || unit_parse(unit.text, out) != ValueError::kNone)
     return false;
   if (!is_moment(moment.type.id)) return false;
+  if (moment.kind == BoundKind::kConst && !is_finite_moment(moment.type.id, moment.value)) return false;
   if (moment.type.id != TypeId::kDate && (*out == DatetimeUnit::kHour || *out == DatetimeUnit::kMinute)) return true;
   return *out == DatetimeUnit::kDay || *out == DatetimeUnit::kWeek || *out == DatetimeUnit::kMonth ||
          *out == DatetimeUnit::kQuarter || *out == DatetimeUnit::kYear || *out == DatetimeUnit::kDayOfWeek ||
@@ -279,7 +303,7 @@ StatusOr<BoundPtr> Binder::make_extract(DatetimeUnit unit, std::vector<BoundPtr>
 
 Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPtr>& args, int32_t location) const {
   auto shown = [](const BoundPtr& e) {
-    return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(without_modifiers(e->type));
+    return e->type.id == TypeId::kUnknown ? std::string("unknown") : type_name(plain_type(e->type));
   };
   return with_hint(error("42883",
                          absl::StrCat("operator does not exist: ", shown(args[0]), name == "like" ? " ~~ " : " ~~* ",
@@ -308,10 +332,26 @@ uint32_t common_domain(const BoundExpr& expr) {
     if (common_domain(*expr.args[i]) != domain) return 0;
   return domain;
 }
+
+// The type that PostgreSQL gives literals beside known arguments that are all of one type; unknown: not so.
+SqlType type_of_known(const std::vector<BoundPtr>& args) {
+  SqlType type = make_type(TypeId::kUnknown);
+  for (const auto& arg : args) {
+    if (arg->type.id == TypeId::kUnknown) continue;
+    if (type.id != TypeId::kUnknown && type.id != arg->type.id) return make_type(TypeId::kUnknown);
+    type = plain_type(arg->type);
+  }
+  return type;
+}
 }  // namespace
 
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location,
                                      std::string_view written_as) {
+  const SqlType known = name == "overlaps" ? type_of_known(args) : SqlType{};
+  for (size_t i = 0; known.id != TypeId::kUnknown && i < args.size(); i++) {
+    if (args[i]->type.id != TypeId::kUnknown) continue;
+    SCYPER_ASSIGN_OR_RETURN(args[i], coerce(std::move(args[i]), known, Coercion::kImplicit));
+  }
   DatetimeUnit unit;
   if (name == "extract" && args.size() == 2 && is_calendar_unit(*args[0], *args[1], &unit))
     return make_extract(unit, std::move(args), location);

@@ -374,23 +374,20 @@ StatusOr<BoundPtr> Binder::compare_bound_rows(std::string_view op, const BoundEx
   SCYPER_RETURN_IF_ERROR(no_image(a, "comparing"));
   SCYPER_RETURN_IF_ERROR(no_image(b, "comparing"));
   if (a.names.size() != b.names.size()) return error("42601", "unequal number of entries in row expressions", location);
-  if (!op.empty() && op != "=" && op != "<>")
-    return error("0A000", "ordering of whole rows is not supported", location);
   const SqlType boolean = make_type(TypeId::kBool);
+  const bool is_order = !op.empty() && op != "=" && op != "<>";
   std::vector<BoundPtr> conditions;
-  for (size_t i = 0; i < a.names.size(); i++) {
-    BoundPtr left = row_field(a, i), right = row_field(b, i), one;
-    if (left->kind == BoundKind::kRow && right->kind == BoundKind::kRow) {
-      SCYPER_ASSIGN_OR_RETURN(one, compare_bound_rows("", *left, *right, location));
-    } else {
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", std::move(left), std::move(right), location));
-      one = make_expr(BoundKind::kDistinct, boolean, false, location);
-      one->builtin = equal->builtin;
-      one->args = std::move(equal->args);
-    }
+  for (size_t i = 0; i < a.names.size() && !is_order; i++) {
+    const BoundPtr left = row_field(a, i), right = row_field(b, i);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr one, fields_differ(*left, *right, location));
     conditions.push_back(std::move(one));
   }
-  BoundPtr result = join_conditions(BoundKind::kOr, std::move(conditions), location);
+  BoundPtr result;
+  if (is_order) {
+    SCYPER_ASSIGN_OR_RETURN(result, order_bound_rows(op, a, b, location));
+  } else {
+    result = join_conditions(BoundKind::kOr, std::move(conditions), location);
+  }
   if (op == "=") {
     BoundPtr inverse = make_expr(BoundKind::kNot, boolean, false, location);
     inverse->args.push_back(std::move(result));

@@ -183,7 +183,9 @@ StatusOr<BoundPtr> Binder::bind_unary(const ast::UnaryOp& expr, const Scope* sco
     const SqlType type = arg->type;
     return type.id == TypeId::kNumeric ? make_cast(std::move(arg), type, false) : std::move(arg);
   }
-  if (arg->type.id == TypeId::kUnknown && (expr.op == "-" || expr.op == "+"))
+  if (arg->type.id == TypeId::kUnknown && expr.op == "+")
+    return coerce(std::move(arg), make_type(TypeId::kFloat8), Coercion::kImplicit);
+  if (arg->type.id == TypeId::kUnknown && (expr.op == "-" || expr.op == "~"))
     return error("42725", absl::StrCat("operator is not unique: ", expr.op, " unknown"), expr.location);
   std::vector<BoundPtr> args;
   args.push_back(std::move(arg));
@@ -191,14 +193,17 @@ StatusOr<BoundPtr> Binder::bind_unary(const ast::UnaryOp& expr, const Scope* sco
 }
 
 StatusOr<BoundPtr> Binder::bind_between(const ast::Between& expr, const Scope* scope) {
+  auto compared = [&](const char* op, const ast::Expr& bound) -> StatusOr<BoundPtr> {
+    if (expr.arg->kind == ExprKind::kRowConstructor && bound.kind == ExprKind::kRowConstructor)
+      return compare_rows(op, *expr.arg, bound, scope, expr.location);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr a, bind(*expr.arg, scope));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr b, bind(bound, scope));
+    return make_operator(op, std::move(a), std::move(b), expr.location);
+  };
   auto half = [&](const ast::Expr& low, const ast::Expr& high) -> StatusOr<BoundPtr> {
     BoundPtr both = make_expr(BoundKind::kAnd, make_type(TypeId::kBool), false, expr.location);
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr a, bind(*expr.arg, scope));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr b, bind(low, scope));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr from, make_operator(">=", std::move(a), std::move(b), expr.location));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr c, bind(*expr.arg, scope));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr d, bind(high, scope));
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr to, make_operator("<=", std::move(c), std::move(d), expr.location));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr from, compared(">=", low));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr to, compared("<=", high));
     both->nullable = from->nullable || to->nullable;
     both->args.push_back(std::move(from));
     both->args.push_back(std::move(to));

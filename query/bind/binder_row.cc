@@ -79,6 +79,78 @@ StatusOr<BoundPtr> Binder::compare_rows(std::string_view op, const ast::Expr& le
   return result;
 }
 
+// A text that equal rows have in common: numbers are written without the zeros and signs in which equal ones differ.
+StatusOr<BoundPtr> Binder::row_key(BoundPtr row) {
+  if (row->query != nullptr || row->index == kImageRow || row->index == kAbsentRow) return row_text(std::move(row));
+  const int32_t location = row->location;
+  for (BoundPtr& field : row->args) {
+    if (field->kind == BoundKind::kRow) {
+      SCYPER_ASSIGN_OR_RETURN(field, row_key(std::move(field)));
+      continue;
+    }
+    std::vector<BoundPtr> args;
+    args.push_back(std::move(field));
+    if (args[0]->type.id == TypeId::kNumeric) {
+      SCYPER_ASSIGN_OR_RETURN(field, make_call("trim_scale", std::move(args), location));
+    } else if (is_float(args[0]->type.id)) {
+      BoundPtr zero = make_constant(args[0]->type, float_datum(0), location);
+      SCYPER_ASSIGN_OR_RETURN(field, make_operator("+", std::move(args[0]), std::move(zero), location));
+    } else {
+      field = std::move(args[0]);
+    }
+  }
+  return row_text(std::move(row));
+}
+
+// IS DISTINCT FROM of two fields.
+StatusOr<BoundPtr> Binder::fields_differ(const BoundExpr& left, const BoundExpr& right, int32_t location) {
+  if (left.kind == BoundKind::kRow && right.kind == BoundKind::kRow)
+    return compare_bound_rows("", left, right, location);
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr equal, make_operator("=", clone(left), clone(right), location));
+  BoundPtr differ = make_expr(BoundKind::kDistinct, make_type(TypeId::kBool), false, location);
+  differ->builtin = equal->builtin;
+  differ->args = std::move(equal->args);
+  return differ;
+}
+
+// a < b and its kin of whole rows, as PostgreSQL orders them: the first fields that differ decide, NULL is the greatest
+// value of a field.
+StatusOr<BoundPtr> Binder::order_bound_rows(std::string_view op, const BoundExpr& a, const BoundExpr& b,
+                                            int32_t location) {
+  const SqlType boolean = make_type(TypeId::kBool);
+  const bool is_less = op[0] == '<';
+  if (op != "<" && op != "<=" && op != ">" && op != ">=")
+    return error("42883", absl::StrCat("operator does not exist: record ", std::string(op), " record"), location);
+  auto truth = [&](bool value) { return make_constant(boolean, int_datum(value ? 1 : 0), location); };
+  auto is_null = [&](const BoundExpr& field) -> StatusOr<BoundPtr> {
+    if (field.kind == BoundKind::kRow) return truth(false);
+    BoundPtr test = make_expr(BoundKind::kIsNull, boolean, false, location);
+    test->args.push_back(clone(field));
+    return test;
+  };
+  BoundPtr result = truth(op.size() == 2);
+  for (size_t i = a.names.size(); i-- > 0;) {
+    BoundPtr left = row_field(a, i), right = row_field(b, i);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr differ, fields_differ(*left, *right, location));
+    BoundPtr same = make_expr(BoundKind::kNot, boolean, false, location);
+    same->args.push_back(std::move(differ));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr left_null, is_null(*left));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr right_null, is_null(*right));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr decided,
+                            make_operator(is_less ? "<" : ">", std::move(left), std::move(right), location));
+    BoundPtr choice = make_expr(BoundKind::kCase, boolean, result->nullable || decided->nullable, location);
+    choice->args.push_back(std::move(same));
+    choice->args.push_back(std::move(result));
+    choice->args.push_back(std::move(left_null));
+    choice->args.push_back(truth(!is_less));
+    choice->args.push_back(std::move(right_null));
+    choice->args.push_back(truth(is_less));
+    choice->args.push_back(std::move(decided));
+    result = std::move(choice);
+  }
+  return result;
+}
+
 // (a, b) IS [NOT] NULL: all fields are (not). (a, b) IS [NOT] DISTINCT FROM (c, d).
 StatusOr<BoundPtr> Binder::bind_row_test(const ast::Expr& expr, const Scope* scope) {
   SqlType boolean = make_type(TypeId::kBool);

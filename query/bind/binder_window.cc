@@ -215,24 +215,34 @@ Status Binder::bind_window(const ast::WindowDefinition& definition, size_t count
       return plain ? with_hint(status, "Omit the parentheses in this OVER clause.") : status;
     }
   }
-  auto bind_key = [&](const ast::Expr& expr) -> StatusOr<BoundPtr> {
+  // a row stands for its fields
+  auto bind_keys = [&](const ast::Expr& expr, std::vector<BoundPtr>* keys) -> Status {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(expr, scope));
-    if (bound->type.id != TypeId::kUnknown) return bound;
-    return coerce(std::move(bound), make_type(TypeId::kText), Coercion::kImplicit);
+    const bool is_row = bound->kind == BoundKind::kRow && shown_fields(*bound) != nullptr;
+    std::vector<BoundPtr> fields = is_row ? std::move(bound->args) : std::vector<BoundPtr>();
+    if (!is_row) fields.push_back(std::move(bound));
+    for (BoundPtr& field : fields) {
+      if (field->type.id == TypeId::kUnknown) {
+        SCYPER_ASSIGN_OR_RETURN(field, coerce(std::move(field), make_type(TypeId::kText), Coercion::kImplicit));
+      }
+      keys->push_back(std::move(field));
+    }
+    return absl::OkStatus();
   };
-  for (const auto& item : definition.partition_by) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr key, bind_key(*item));
-    window->partition.push_back(std::move(key));
-  }
+  for (const auto& item : definition.partition_by) SCYPER_RETURN_IF_ERROR(bind_keys(*item, &window->partition));
   for (const auto& item : definition.order_by) {
     if (item.direction == ast::SortDirection::kUsing)
       return error("0A000", "ORDER BY USING is not supported", item.location);
-    WindowOrder order;
-    SCYPER_ASSIGN_OR_RETURN(order.expr, bind_key(*item.expr));
-    order.descending = item.direction == ast::SortDirection::kDescending;
-    order.nulls_first =
-        item.nulls == ast::NullsOrder::kDefault ? order.descending : item.nulls == ast::NullsOrder::kFirst;
-    window->order.push_back(std::move(order));
+    std::vector<BoundPtr> keys;
+    SCYPER_RETURN_IF_ERROR(bind_keys(*item.expr, &keys));
+    for (BoundPtr& key : keys) {
+      WindowOrder order;
+      order.expr = std::move(key);
+      order.descending = item.direction == ast::SortDirection::kDescending;
+      const bool is_default = item.nulls == ast::NullsOrder::kDefault || keys.size() > 1;
+      order.nulls_first = is_default ? order.descending : item.nulls == ast::NullsOrder::kFirst;
+      window->order.push_back(std::move(order));
+    }
   }
   return bind_frame(definition, scope, window);
 }

@@ -92,7 +92,7 @@ void add_operators(BuiltinTable* t) {
                    T::kTimestamptz, T::kTime, T::kUuid,    T::kBytea, T::kJsonb,     T::kEnum})
       t->add(name, {type, type}, T::kBool).op = op;
   t->runtime("+", {T::kDate, T::kInt4}, T::kDate, k_fn_date_add);
-  t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add);
+  t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add).takes_types = true;
   t->runtime("-", {T::kDate, T::kInt4}, T::kDate, k_fn_date_subtract);
   t->runtime("-", {T::kDate, T::kDate}, T::kInt4, k_fn_date_difference);
   t->runtime("||", {T::kText, T::kText}, T::kText, k_fn_concat_text).op = BuiltinOp::kConcat;
@@ -201,8 +201,8 @@ void add_numbers(BuiltinTable* t) {
 void add_times_and_arrays(BuiltinTable* t) {
   for (std::string_view name : {"now", "transaction_timestamp", "statement_timestamp"})
     t->add(name, {}, T::kTimestamptz).op = BuiltinOp::kNow;
-  t->runtime("extract", {T::kText, T::kDate}, T::kNumeric, k_fn_extract_date);
-  t->runtime("extract", {T::kText, T::kTimestamp}, T::kNumeric, k_fn_extract_timestamp);
+  t->runtime("extract", {T::kText, T::kDate}, T::kNumeric, k_fn_extract_date).may_return_null = true;
+  t->runtime("extract", {T::kText, T::kTimestamp}, T::kNumeric, k_fn_extract_timestamp).may_return_null = true;
   t->runtime("date_trunc", {T::kText, T::kTimestamp}, T::kTimestamp, k_fn_date_trunc);
   t->runtime("array_length", {T::kArray, T::kInt4}, T::kInt4, k_fn_array_length).may_return_null = true;
   t->runtime("array_upper", {T::kArray, T::kInt4}, T::kInt4, k_fn_array_upper).may_return_null = true;

@@ -49,7 +49,7 @@ void add_math_functions(BuiltinTable* t) {
     t->runtime(">>", {type, T::kInt4}, type, k_fn_shift_right).takes_types = true;
     t->runtime("@", {type}, type, k_fn_abs_integer).takes_types = true;
   }
-  t->runtime("@", {T::kFloat8}, T::kFloat8, k_fn_abs_float8);
+  for (T type : {T::kFloat4, T::kFloat8}) t->runtime("@", {type}, type, k_fn_abs_float8);
   t->runtime("@", {T::kNumeric}, T::kNumeric, k_fn_abs_numeric);
 }
 

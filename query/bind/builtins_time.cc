@@ -18,13 +18,13 @@ void add_time_functions(BuiltinTable* t) {
   t->runtime("-", {T::kTimestamp, T::kInterval}, T::kTimestamp, k_fn_timestamp_subtract_interval);
   t->runtime("+", {T::kInterval, T::kTimestamp}, T::kTimestamp, k_fn_interval_add_timestamp);
   t->runtime("-", {T::kTimestamp, T::kTimestamp}, T::kInterval, k_fn_timestamp_difference);
-  t->runtime(" extract", {T::kInt4, T::kDate}, T::kNumeric, k_fn_extract_date_unit);
-  t->runtime(" extract", {T::kInt4, T::kTimestamp}, T::kNumeric, k_fn_extract_timestamp_unit);
+  t->runtime(" extract", {T::kInt4, T::kDate}, T::kNumeric, k_fn_extract_date_unit).may_return_null = true;
+  t->runtime(" extract", {T::kInt4, T::kTimestamp}, T::kNumeric, k_fn_extract_timestamp_unit).may_return_null = true;
   t->runtime("age", {T::kTimestamp, T::kTimestamp}, T::kInterval, k_fn_age);
   t->runtime("age", {T::kTimestamp}, T::kInterval, k_fn_age_now);
   t->runtime("extract", {T::kText, T::kInterval}, T::kNumeric, k_fn_extract_interval);
-  t->runtime("date_part", {T::kText, T::kDate}, T::kFloat8, k_fn_date_part_date);
-  t->runtime("date_part", {T::kText, T::kTimestamp}, T::kFloat8, k_fn_date_part_timestamp);
+  t->runtime("date_part", {T::kText, T::kDate}, T::kFloat8, k_fn_date_part_date).may_return_null = true;
+  t->runtime("date_part", {T::kText, T::kTimestamp}, T::kFloat8, k_fn_date_part_timestamp).may_return_null = true;
   t->runtime("date_part", {T::kText, T::kInterval}, T::kFloat8, k_fn_date_part_interval);
   t->runtime("date_trunc", {T::kText, T::kInterval}, T::kInterval, k_fn_trunc_interval);
   t->runtime("date_bin", {T::kInterval, T::kTimestamp, T::kTimestamp}, T::kTimestamp, k_fn_date_bin);
@@ -39,8 +39,9 @@ void add_time_functions(BuiltinTable* t) {
     if (given == 7) parameters.back() = T::kFloat8;
     t->runtime("make_interval", parameters, T::kInterval, k_fn_make_interval);
   }
-  for (T type : {T::kDate, T::kTimestamp, T::kTimestamptz, T::kInterval})
-    t->runtime("isfinite", {type}, T::kBool, k_fn_isfinite);
+  t->runtime("isfinite", {T::kDate}, T::kBool, k_fn_isfinite_date);
+  for (T type : {T::kTimestamp, T::kTimestamptz}) t->runtime("isfinite", {type}, T::kBool, k_fn_isfinite_timestamp);
+  t->runtime("isfinite", {T::kInterval}, T::kBool, k_fn_isfinite);
   for (T moment : {T::kTimestamp, T::kTimestamptz, T::kTime}) {
     for (T second : {moment, T::kInterval}) {
       for (T fourth : {moment, T::kInterval}) {

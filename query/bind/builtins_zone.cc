@@ -17,9 +17,10 @@ void add_timestamptz(BuiltinTable* t) {
   t->runtime("-", {T::kTimestamptz, T::kInterval}, T::kTimestamptz, k_fn_timestamptz_subtract_interval);
   t->runtime("+", {T::kInterval, T::kTimestamptz}, T::kTimestamptz, k_fn_interval_add_timestamptz);
   t->runtime("-", {T::kTimestamptz, T::kTimestamptz}, T::kInterval, k_fn_timestamp_difference);
-  t->runtime(" extract", {T::kInt4, T::kTimestamptz}, T::kNumeric, k_fn_extract_timestamptz_unit);
-  t->runtime("extract", {T::kText, T::kTimestamptz}, T::kNumeric, k_fn_extract_timestamptz);
-  t->runtime("date_part", {T::kText, T::kTimestamptz}, T::kFloat8, k_fn_date_part_timestamptz);
+  t->runtime(" extract", {T::kInt4, T::kTimestamptz}, T::kNumeric, k_fn_extract_timestamptz_unit).may_return_null =
+      true;
+  t->runtime("extract", {T::kText, T::kTimestamptz}, T::kNumeric, k_fn_extract_timestamptz).may_return_null = true;
+  t->runtime("date_part", {T::kText, T::kTimestamptz}, T::kFloat8, k_fn_date_part_timestamptz).may_return_null = true;
   t->runtime("date_trunc", {T::kText, T::kTimestamptz}, T::kTimestamptz, k_fn_date_trunc_zone);
   t->runtime("date_trunc", {T::kText, T::kTimestamptz, T::kText}, T::kTimestamptz, k_fn_date_trunc_zone);
   t->runtime("date_bin", {T::kInterval, T::kTimestamptz, T::kTimestamptz}, T::kTimestamptz, k_fn_date_bin);

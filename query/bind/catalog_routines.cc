@@ -9,6 +9,7 @@
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "query/search_path.h"
+#include "query/settings.h"
 
 // pg_proc, and what functions say of routines.
 namespace scyper::query {
@@ -248,8 +249,8 @@ std::string routine_source(const Catalog& catalog, const Routine& routine, std::
   take_search_path(routine.body, &schemas);
   for (std::string& schema : schemas) schema = quote_literal(schema);
   if (!schemas.empty()) absl::StrAppend(&text, " SET search_path TO ", absl::StrJoin(schemas, ", "), "\n");
-  if (const std::string_view zone = time_zone_of(routine.body); !zone.empty())
-    absl::StrAppend(&text, " SET \"TimeZone\" TO ", quote_literal(std::string(zone)), "\n");
+  for (const auto& [name, value] : time_settings_of(time_zone_of(routine.body)))
+    if (!value.empty()) absl::StrAppend(&text, " SET ", quote_identifier(name), " TO ", quote_literal(value), "\n");
   std::string mark = routine.procedure ? "$procedure" : "$function";
   while (body.find(mark) != std::string_view::npos) mark += "x";
   return absl::StrCat(text, "AS ", mark, "$", std::string(body), mark, "$\n");

@@ -101,6 +101,28 @@ bool has_own_zone(std::string_view text) {
   return timestamptz_parse(text, &value, &word) == ValueError::kNone && value == in_utc.lo;
 }
 
+// Does the text mean the same in all orders of DateStyle?
+bool has_own_order(const SqlType& target, std::string_view text) {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  Datum values[3];
+  for (DateOrder order : {DateOrder::kMonthFirst, DateOrder::kDayFirst, DateOrder::kYearFirst}) {
+    const DateOrderScope scope(order);
+    Datum& value = values[static_cast<size_t>(order)];
+    if (!parse_datum(target, text, TextArena{take_from_string, &blocks}, &value).ok()) return false;
+  }
+  return values[0].lo == values[1].lo && values[1].lo == values[2].lo;
+}
+
+// 'now' and the like have no value before the statement runs: is the text one of them? Else *error is as PostgreSQL's.
+bool names_now(const SqlType& target, std::string_view text, Status* error) {
+  if (error->ok() || (!is_moment(target.id) && target.id != TypeId::kTime)) return false;
+  std::vector<std::unique_ptr<char[]>> blocks;
+  Datum value;
+  const NowScope now(0);
+  *error = parse_datum(target, text, TextArena{take_from_string, &blocks}, &value);
+  return error->ok();
+}
+
 }  // namespace
 
 namespace {
@@ -155,6 +177,10 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   std::vector<std::unique_ptr<char[]>> blocks;
   Status parsed;
   parsed = parse_datum(target, expr->text, TextArena{take_from_string, &blocks}, &value);
+  const bool depends =
+      names_now(target, expr->text, &parsed) ||
+      (program_->is_routine && parsed.ok() && is_moment(target.id) && !has_own_order(target, expr->text));
+  if (depends) return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
   // in a routine the statement fails when it runs, where a handler can catch it
   if (!parsed.ok() && program_->is_routine)
     return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
@@ -186,6 +212,12 @@ bool has_json_cast(const SqlType& from, const SqlType& target, Coercion* needed)
   if (is_checked_text(target))
     *needed = is_json_text(target) && from.id == TypeId::kJsonb ? Coercion::kAssignment : Coercion::kExplicit;
   return true;
+}
+
+// The time of infinity is NULL.
+BoundPtr cast_of_moment(BoundPtr cast) {
+  cast->nullable |= is_moment(cast->args[0]->type.id) && cast->type.id == TypeId::kTime;
+  return cast;
 }
 }  // namespace
 
@@ -256,7 +288,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
       target.precision == 0 && !is_modified_numeric(target))
     return make_constant(target, int128_datum(expr->value.lo, 0), expr->location);
   // strings without a length to enforce differ in name only; char(n) loses its padding on the way to text
-  return make_cast(std::move(expr), target, context == Coercion::kExplicit);
+  return cast_of_moment(make_cast(std::move(expr), target, context == Coercion::kExplicit));
 }
 
 namespace {

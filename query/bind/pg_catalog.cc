@@ -9,6 +9,7 @@
 #include "query/search_path.h"
 #include "query/settings.h"
 #include "storage/enum_transaction.h"
+#include "types/all_zones.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -271,6 +272,13 @@ std::vector<SystemRow> time_zones(const Catalog&) {
   return rows;
 }
 
+std::vector<SystemRow> time_zone_abbreviations(const Catalog&) {
+  std::vector<SystemRow> rows;
+  for (const KnownAbbreviation& one : known_abbreviations())
+    rows.push_back({one.name, one.east_seconds, one.is_summer});
+  return rows;
+}
+
 struct EmptyTable {
   std::string_view name;
   std::string_view columns;
@@ -395,6 +403,7 @@ std::vector<SystemTable> pg_catalog_tables() {
                   "enumvals:text[] boot_val reset_val sourcefile sourceline:int4 pending_restart:bool"),
        setting_list},
       {kSchema, "scyper_time_zones", columns_of("name abbrev seconds:int4 is_dst:bool"), time_zones},
+      {kSchema, "scyper_time_zone_abbrevs", columns_of("abbrev seconds:int4 is_dst:bool"), time_zone_abbreviations},
       {kSchema, "pg_foreign_table", columns_of("ftrelid:int8 ftserver:int8 ftoptions:text[]"), foreign_tables},
   };
   for (const EmptyTable& table : kEmptyTables)

@@ -89,6 +89,9 @@ constexpr SystemView kViews[] = {
     {kCatalog, "pg_timezone_names",
      "SELECT z.name, z.abbrev, make_interval(secs => z.seconds) AS utc_offset, z.is_dst "
      "FROM pg_catalog.scyper_time_zones z"},
+    {kCatalog, "pg_timezone_abbrevs",
+     "SELECT a.abbrev, make_interval(secs => a.seconds) AS utc_offset, a.is_dst "
+     "FROM pg_catalog.scyper_time_zone_abbrevs a"},
     {kCatalog, "pg_shadow",
      "SELECT usename, usesysid, usecreatedb, usesuper, userepl, usebypassrls, passwd, valuntil, useconfig "
      "FROM pg_catalog.pg_user"},

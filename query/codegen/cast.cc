@@ -152,7 +152,8 @@ Value Generator::cast_generic(const Value& value, const SqlType& to, bool explic
                               constant(Type::kI64, explicit_cast ? 1 : 0), out}));
     // a text may be a part of the one that is given, which may lie in a window
     const bool is_part = holds_bytes(value.type.id) && holds_bytes(to.id) && reads_windows();
-    return load_datum(out, 0, to, false, !is_part || value.stable);
+    const bool may_be_null = is_moment(value.type.id) && to.id == TypeId::kTime;  // of infinity
+    return load_datum(out, 0, to, may_be_null, !is_part || value.stable);
   });
 }
 

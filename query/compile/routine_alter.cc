@@ -10,6 +10,7 @@
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
 #include "query/search_path.h"
+#include "query/settings.h"
 #include "storage/json_text_type.h"
 
 // ALTER FUNCTION, PROCEDURE and ROUTINE.
@@ -69,7 +70,10 @@ Status Definer::alter_routine(const ast::AlterRoutineStatement& alter, ResultSet
   const std::string body(take_search_path(routine->body, &schemas));
   for (const std::string& name : alter.resets) {
     const bool is_all = name == "all";
-    if (is_all || name == "timezone") zone.clear();
+    auto time = time_settings_of(zone);
+    for (auto& [known, value] : time)
+      if (is_all || name == setting_key(known)) value.clear();
+    zone = mark_of(time);
     if (!is_all && name != "search_path") continue;
     schemas.clear();
     if (SessionPathScope::current != nullptr) schemas = *SessionPathScope::current;

@@ -243,9 +243,18 @@ Status check_body(const Catalog& catalog, const plpgsql::Body& body, const Routi
 }
 }  // namespace
 
+std::string mark_of(const std::vector<std::pair<std::string, std::string>>& time_settings) {
+  return time_mark([&](std::string_view name) {
+    const auto found = std::find_if(time_settings.begin(), time_settings.end(),
+                                    [&](const auto& setting) { return setting.first == name; });
+    return found == time_settings.end() ? std::string() : found->second;
+  });
+}
+
 Status read_routine_settings(const std::vector<ast::Option>& options, std::vector<std::string>* schemas,
                              std::string* zone) {
   constexpr std::string_view kSet = "set ";
+  auto time = time_settings_of(*zone);
   for (const ast::Option& option : options) {
     if (!std::string_view(option.name).starts_with(kSet)) continue;
     const std::string name = option.name.substr(kSet.size());
@@ -257,10 +266,15 @@ Status read_routine_settings(const std::vector<ast::Option>& options, std::vecto
     if (setting->kind == SettingKind::kRole)
       return sql_error("0A000", "SET role in a routine's definition is not supported");
     SCYPER_ASSIGN_OR_RETURN(std::string value, read_setting(*setting, option.value));
-    if (setting->kind == SettingKind::kZone) *zone = std::move(value);
+    for (auto& [known, given] : time)
+      if (setting->name == known) given = value;
     if (setting->kind != SettingKind::kPath) continue;
     SCYPER_ASSIGN_OR_RETURN(*schemas, schemas_of_path(option.value));
   }
+  if (std::all_of(time.begin(), time.end(), [](const auto& one) { return one.second.empty(); }))
+    return absl::OkStatus();
+  *zone = mark_of(time);
+  if (zone->empty()) *zone = kDefaultTimeZone;  // not empty: a mark of its own, whatever the caller has
   return absl::OkStatus();
 }
 

@@ -25,6 +25,9 @@ Status without_path(const Setting& setting, const std::string& value) {
   if (setting.kind == SettingKind::kZone && !is_utc(read))
     return with_hint(sql_error("0A000", "SET TimeZone to anything but UTC is not supported here"),
                      "Use AT TIME ZONE in queries, or connect by PostgreSQL's protocol.");
+  if (setting.kind == SettingKind::kDateStyle && read != setting.value)
+    return with_hint(sql_error("0A000", "SET DateStyle to anything but ISO, MDY is not supported here"),
+                     "Connect by PostgreSQL's protocol.");
   if (setting.kind == SettingKind::kRole && read != "none")
     return with_hint(sql_error("0A000", "SET ROLE is not supported here"), "Connect by PostgreSQL's protocol.");
   if (setting.kind != SettingKind::kPath) return Status();

@@ -26,11 +26,13 @@ UuidBytes bytes_of_uuid(const Datum& uuid) {
 Status check_range(TypeId type, int64_t number) {
   switch (type) {
     case TypeId::kDate:
+      if (number == kDateInfinity || number == kDateMinusInfinity) return {};
       return check_between(number, kDateMin, kDateMax, "date out of range");
     case TypeId::kTime:
       return check_between(number, 0, kMicrosPerDay, "time out of range");  // 24:00:00 is a time
     case TypeId::kTimestamp:
     case TypeId::kTimestamptz:
+      if (!is_finite_timestamp(number)) return {};
       return check_between(number, kTimestampMin, kTimestampMax, "timestamp out of range");
     default:
       return {};

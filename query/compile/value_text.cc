@@ -1,7 +1,10 @@
 #include "query/value_text.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include "types/date_style.h"
+#include "types/datetime.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -31,7 +34,14 @@ void ValueArena::clear() {
   used_bytes_ = 0;
 }
 
+// 'now' and the like mean the time at which the value comes in: it is kept as a value from here on.
 Status parse_value(const SqlType& type, std::string_view text, ValueArena* arena, Datum* out) {
+  const Status parsed = parse_datum(type, text, TextArena{allocate_in, arena}, out);
+  const bool is_of_time = is_moment(type.id) || type.id == TypeId::kTime;
+  if (parsed.ok() || !is_of_time || NowScope::current != nullptr) return parsed;
+  constexpr int64_t kUnixToEpochMicros = 946684800 * kMicrosPerSecond;
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  const NowScope now(std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count() - kUnixToEpochMicros);
   return parse_datum(type, text, TextArena{allocate_in, arena}, out);
 }
 

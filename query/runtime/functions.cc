@@ -37,9 +37,10 @@ extern "C" {
 // --- dates ---
 
 FN(date_add) {
-  // the date is the first or the second argument: adding commutes
+  // types are given where the date is the second argument
+  const int date_at = types != nullptr && types[0].id != TypeId::kDate ? 1 : 0;
   int32_t date = 0;
-  ValueError error = date_add_days(int4(args[0]), int4(args[1]), &date);
+  ValueError error = date_add_days(int4(args[date_at]), int4(args[1 - date_at]), &date);
   *out = int_datum(date);
   return done(c, error);
 }
@@ -50,30 +51,34 @@ FN(date_subtract) {
   return done(c, error);
 }
 FN(date_difference) {
-  *out = int_datum(date_difference(int4(args[0]), int4(args[1])));
-  return 0;
+  int32_t days = 0;
+  ValueError error = date_difference(int4(args[0]), int4(args[1]), &days);
+  *out = int_datum(days);
+  return done(c, error);
 }
 FN(extract_date) {
   DatetimeUnit unit;
   Decimal value;
+  bool is_null = false;
   ValueError error = unit_parse(text_of(args[0]), &unit);
-  if (error == ValueError::kNone) error = date_extract(unit, int4(args[1]), &value);
-  *out = datum_of(value);
+  if (error == ValueError::kNone) error = date_extract(unit, int4(args[1]), &value, &is_null);
+  *out = is_null ? null_datum() : datum_of(value);
   return done(c, error, text_of(args[0]), make_type(TypeId::kDate));
 }
 FN(extract_timestamp) {
   DatetimeUnit unit;
   Decimal value;
+  bool is_null = false;
   ValueError error = unit_parse(text_of(args[0]), &unit);
-  if (error == ValueError::kNone) error = timestamp_extract(unit, args[1].lo, &value);
-  *out = datum_of(value);
+  if (error == ValueError::kNone) error = timestamp_extract(unit, args[1].lo, &value, &is_null);
+  *out = is_null ? null_datum() : datum_of(value);
   return done(c, error, text_of(args[0]), make_type(TypeId::kTimestamp));
 }
 FN(date_trunc) {
   DatetimeUnit unit;
-  int64_t value = 0;
-  ValueError error = unit_parse(text_of(args[0]), &unit);
-  if (error == ValueError::kNone) error = timestamp_truncate(unit, args[1].lo, &value);
+  int64_t value = args[1].lo;
+  ValueError error = is_finite_timestamp(value) ? unit_parse(text_of(args[0]), &unit) : ValueError::kNone;
+  if (error == ValueError::kNone && is_finite_timestamp(value)) error = timestamp_truncate(unit, args[1].lo, &value);
   *out = int_datum(value);
   return done(c, error, text_of(args[0]), make_type(TypeId::kTimestamp));
 }

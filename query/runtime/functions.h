@@ -33,7 +33,7 @@ namespace scyper::query {
   X(timestamp_subtract_interval) X(interval_add_timestamp) X(timestamp_difference) X(age) X(age_now) \
   X(extract_interval) X(date_part_date) X(date_part_timestamp) X(date_part_interval) X(trunc_interval) \
   X(justify_days) X(justify_hours) X(justify_interval) X(make_date) X(make_timestamp) \
-  X(make_interval) X(isfinite) X(date_bin) X(overlaps) \
+  X(make_interval) X(isfinite) X(isfinite_date) X(isfinite_timestamp) X(date_bin) X(overlaps) \
   X(extract_date_unit) X(extract_timestamp_unit)
 
 #define SCYPER_FORMAT_FUNCTIONS(X) \

@@ -15,7 +15,7 @@ int32_t give_formatted(ExecContext* c, const Status& status, const std::string& 
 extern "C" {
 
 SCYPER_FUNCTION(to_char_timestamp) {
-  if (args[1].size() == 0) return give_null(out);
+  if (args[1].size() == 0 || !is_finite_timestamp(args[0].lo)) return give_null(out);
   std::string text;
   Status status = format_timestamp(args[0].lo, text_of(args[1]), "", 0, &text);
   return give_formatted(c, status, text, out);

@@ -6,6 +6,7 @@
 #include "runtime/function_body.h"
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
+#include "types/date_style.h"
 #include "types/datetime.h"
 #include "types/jsonb.h"
 
@@ -15,8 +16,9 @@ namespace scyper::query {
 // ISO 8601 for moments, others as they are shown.
 std::string json_scalar_text(const SqlType& type, const Datum& value) {
   std::string text;
+  const IsoDateScope iso;
   append_datum(&text, type, value);
-  if (type.id == TypeId::kTimestamp || type.id == TypeId::kTimestamptz) {
+  if ((type.id == TypeId::kTimestamp || type.id == TypeId::kTimestamptz) && is_finite_timestamp(value.lo)) {
     const size_t time = text.find(' ');
     text[time] = 'T';
     const size_t zone = text.find_first_of("+-", time), end = std::min(text.find(' ', time), text.size());

@@ -20,19 +20,19 @@ void enter_zone_mark(ExecContext* c, std::string_view mark) {
 }
 }  // namespace
 
-void enter_time_zone(ExecContext* c, std::string_view name) {
-  enter_zone_mark(c, make_zone_mark(name, session_interval_style_name()));
-}
-
-void enter_interval_style(ExecContext* c, std::string_view style) {
-  enter_zone_mark(c, make_zone_mark(session_zone_name(), style));
+void enter_time_setting(ExecContext* c, std::string_view name, const std::string& value) {
+  MarkedSettings values = parts_of_zone_mark(session_zone_mark());
+  for (size_t i = 0; i < values.size(); ++i)
+    if (kMarkedSettings[i] == name) values[i] = value;
+  enter_zone_mark(c, make_zone_mark(std::move(values)));
 }
 
 void follow_time_zone(ExecContext* c) {
   if (StatementSettings::current == nullptr) return;
-  const std::string* zone = StatementSettings::current->find("timezone");
-  const std::string* style = StatementSettings::current->find("intervalstyle");
-  enter_zone_mark(c, make_zone_mark(zone == nullptr ? "" : *zone, style == nullptr ? "" : *style));
+  enter_zone_mark(c, time_mark([](std::string_view name) {
+                    const std::string* value = StatementSettings::current->find(setting_key(name));
+                    return value == nullptr ? std::string() : *value;
+                  }));
 }
 
 // Declared where the builtins are listed (bind/builtins_sequence.cc).
@@ -43,6 +43,7 @@ namespace {
 
 std::optional<std::string> value_of(std::string_view name) {
   if (setting_key(name) == "timezone") return std::string(session_zone_name());
+  if (setting_key(name) == "datestyle") return session_date_style_name();
   if (setting_key(name) == "intervalstyle") return std::string(session_interval_style_name());
   const StatementSettings* settings = StatementSettings::current;
   const std::string* given = settings == nullptr ? nullptr : settings->find(setting_key(name));
@@ -94,8 +95,7 @@ SCYPER_FUNCTION(set_config) {
   }
   if (Status status = check_path(c, setting, value); !status.ok()) return c->fail(status);
   if (StatementSettings::current != nullptr) StatementSettings::current->change(setting_key(name), value, is_local);
-  if (setting != nullptr && setting->kind == SettingKind::kZone) enter_time_zone(c, value);
-  if (setting != nullptr && setting->name == "IntervalStyle") enter_interval_style(c, value);
+  if (setting != nullptr && is_of_time(*setting)) enter_time_setting(c, setting->name, value);
   return give_copy(c, out, value);
 }
 

@@ -38,10 +38,17 @@ int32_t shift_date(ExecContext* c, const Datum& date, const Datum& by, bool subt
 }
 
 // extract() and date_part() differ in the type of the result alone.
-int32_t give_part(ExecContext* c, ValueError error, const Decimal& value, bool as_float, const Datum& unit, TypeId type,
-                  Datum* out) {
-  *out = as_float ? float_datum(decimal_to_float8(value)) : datum_of(value);
+int32_t give_part(ExecContext* c, ValueError error, const Decimal& value, bool is_null, bool as_float,
+                  const Datum& unit, TypeId type, Datum* out) {
+  *out = is_null ? null_datum() : as_float ? float_datum(decimal_to_float8(value)) : datum_of(value);
   return done(c, error, text_of(unit), make_type(type));
+}
+
+int32_t give_unit(ExecContext* c, ValueError error, const Decimal& value, bool is_null, Datum* out) {
+  if (is_special_numeric(datum_of(value)))
+    return c->fail("0A000", "the year of an infinite value in a column is not supported");
+  *out = is_null ? null_datum() : datum_of(value);
+  return done(c, error);
 }
 
 bool is_leap(int64_t year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
@@ -118,45 +125,48 @@ SCYPER_FUNCTION(timestamp_difference) {
   ValueError error = timestamp_difference(args[0].lo, args[1].lo, &value);
   return give_interval(c, error, value, out);
 }
-SCYPER_FUNCTION(age) { return give_interval(c, ValueError::kNone, timestamp_age(args[0].lo, args[1].lo), out); }
+SCYPER_FUNCTION(age) {
+  return give_interval(c, age_error(args[0].lo, args[1].lo), timestamp_age(args[0].lo, args[1].lo), out);
+}
 SCYPER_FUNCTION(age_now) {
   int64_t time = 0;
   int64_t midnight = split_timestamp(session_clock(c->transaction_time_us), &time) * kMicrosPerDay;
-  return give_interval(c, ValueError::kNone, timestamp_age(midnight, args[0].lo), out);
+  return give_interval(c, age_error(midnight, args[0].lo), timestamp_age(midnight, args[0].lo), out);
 }
 SCYPER_FUNCTION(extract_interval) {
   DatetimeUnit unit;
   Decimal value;
   ValueError error = unit_parse(text_of(args[0]), &unit);
   if (error == ValueError::kNone) error = interval_extract(unit, interval_of(args[1]), &value);
-  return give_part(c, error, value, false, args[0], TypeId::kInterval, out);
+  return give_part(c, error, value, false, false, args[0], TypeId::kInterval, out);
 }
 // extract() of a unit that the binder has read already.
 SCYPER_FUNCTION(extract_date_unit) {
   Decimal value;
-  ValueError error = date_extract(static_cast<DatetimeUnit>(args[0].lo), int4(args[1]), &value);
-  *out = datum_of(value);
-  return done(c, error);
+  bool is_null = false;
+  ValueError error = date_extract(static_cast<DatetimeUnit>(args[0].lo), int4(args[1]), &value, &is_null);
+  return give_unit(c, error, value, is_null, out);
 }
 SCYPER_FUNCTION(extract_timestamp_unit) {
   Decimal value;
-  ValueError error = timestamp_extract(static_cast<DatetimeUnit>(args[0].lo), args[1].lo, &value);
-  *out = datum_of(value);
-  return done(c, error);
+  bool is_null = false;
+  ValueError error = timestamp_extract(static_cast<DatetimeUnit>(args[0].lo), args[1].lo, &value, &is_null);
+  return give_unit(c, error, value, is_null, out);
 }
 SCYPER_FUNCTION(date_part_interval) {
   DatetimeUnit unit;
   Decimal value;
   ValueError error = unit_parse(text_of(args[0]), &unit);
   if (error == ValueError::kNone) error = interval_extract(unit, interval_of(args[1]), &value);
-  return give_part(c, error, value, true, args[0], TypeId::kInterval, out);
+  return give_part(c, error, value, false, true, args[0], TypeId::kInterval, out);
 }
 SCYPER_FUNCTION(date_part_timestamp) {
   DatetimeUnit unit;
   Decimal value;
   ValueError error = unit_parse(text_of(args[0]), &unit);
-  if (error == ValueError::kNone) error = timestamp_extract(unit, args[1].lo, &value);
-  return give_part(c, error, value, true, args[0], TypeId::kTimestamp, out);
+  bool is_null = false;
+  if (error == ValueError::kNone) error = timestamp_extract(unit, args[1].lo, &value, &is_null);
+  return give_part(c, error, value, is_null, true, args[0], TypeId::kTimestamp, out);
 }
 SCYPER_FUNCTION(date_part_date) {
   int64_t timestamp = 0;
@@ -230,8 +240,12 @@ SCYPER_FUNCTION(make_interval) {
   Interval value{time, static_cast<int32_t>(days), static_cast<int32_t>(months)};
   return give_interval(c, fits ? ValueError::kNone : ValueError::kIntervalRange, value, out);
 }
+SCYPER_FUNCTION(isfinite_date) { return give_bool(out, is_finite_date(int4(args[0]))); }
+SCYPER_FUNCTION(isfinite_timestamp) { return give_bool(out, is_finite_timestamp(args[0].lo)); }
 SCYPER_FUNCTION(isfinite) { return give_bool(out, true); }
 SCYPER_FUNCTION(date_bin) {
+  if (!is_finite_timestamp(args[1].lo)) return give(out, args[1].lo);
+  if (!is_finite_timestamp(args[2].lo)) return c->fail("22008", "origin out of range");
   Interval stride = interval_of(args[0]);
   if (stride.months != 0)
     return c->fail("0A000", "timestamps cannot be binned into intervals containing months or years");

@@ -36,6 +36,7 @@ bool zone_micros(ExecContext* c, const Datum& zone, int64_t* micros) {
 
 int32_t give_moved(ExecContext* c, int64_t at, int64_t micros, Datum* out) {
   int64_t value = 0;
+  if (!is_finite_timestamp(at)) return give(out, at);
   bool fits = !__builtin_add_overflow(at, micros, &value) && value >= kTimestampMin && value <= kTimestampMax;
   *out = int_datum(value);
   return done(c, fits ? ValueError::kNone : ValueError::kTimestampRange);
@@ -51,14 +52,16 @@ Decimal zone_part(std::string_view unit, int64_t at) {
 int32_t give_part(ExecContext* c, TypeId type, bool as_float, const Datum* args, Datum* out) {
   DatetimeUnit unit;
   Decimal value;
+  bool is_null = false;
   ValueError error = unit_parse(text_of(args[0]), &unit);
   if (error == ValueError::kNone && type == TypeId::kTime)
     error = time_extract(unit, args[1].lo, &value);
-  else if (error == ValueError::kNone && unit == DatetimeUnit::kTimezone)
+  else if (error == ValueError::kNone && unit == DatetimeUnit::kTimezone && is_finite_timestamp(args[1].lo))
     value = zone_part(text_of(args[0]), args[1].lo);
   else if (error == ValueError::kNone)
-    error = timestamp_extract(unit, unit == DatetimeUnit::kEpoch ? args[1].lo : session_clock(args[1].lo), &value);
-  *out = as_float ? float_datum(decimal_to_float8(value)) : datum_of(value);
+    error = timestamp_extract(unit, unit == DatetimeUnit::kEpoch ? args[1].lo : session_clock(args[1].lo), &value,
+                              &is_null);
+  *out = is_null ? null_datum() : as_float ? float_datum(decimal_to_float8(value)) : datum_of(value);
   return done(c, error, text_of(args[0]), make_type(type));
 }
 
@@ -124,11 +127,13 @@ SCYPER_FUNCTION(zone_of_timestamp) {
   return give_zoned(c, error, args[0], value, out);
 }
 SCYPER_FUNCTION(interval_zone_of_timestamptz) {
+  if (!is_finite_timestamp(args[1].lo)) return give(out, args[1].lo);
   int64_t micros = 0;
   if (!zone_micros(c, args[0], &micros)) return static_cast<int32_t>(Outcome::kError);
   return give_moved(c, args[1].lo, micros, out);
 }
 SCYPER_FUNCTION(interval_zone_of_timestamp) {
+  if (!is_finite_timestamp(args[1].lo)) return give(out, args[1].lo);
   int64_t micros = 0;
   if (!zone_micros(c, args[0], &micros)) return static_cast<int32_t>(Outcome::kError);
   return give_moved(c, args[1].lo, -micros, out);
@@ -137,18 +142,24 @@ SCYPER_FUNCTION(timestamptz_add_interval) { return shift_zoned(c, args[0], args[
 SCYPER_FUNCTION(timestamptz_subtract_interval) { return shift_zoned(c, args[0], args[1], true, out); }
 SCYPER_FUNCTION(interval_add_timestamptz) { return shift_zoned(c, args[1], args[0], false, out); }
 SCYPER_FUNCTION(age_timestamptz) {
-  return *out = datum_of(timestamp_age(session_clock(args[0].lo), session_clock(args[1].lo))), 0;
+  *out = datum_of(timestamp_age(session_clock(args[0].lo), session_clock(args[1].lo)));
+  return done(c, age_error(args[0].lo, args[1].lo));
 }
 // Until today's midnight.
 SCYPER_FUNCTION(age_timestamptz_now) {
   const int64_t midnight = timestamp_to_date(session_clock(c->transaction_time_us)) * kMicrosPerDay;
-  return *out = datum_of(timestamp_age(midnight, session_clock(args[0].lo))), 0;
+  *out = datum_of(timestamp_age(midnight, session_clock(args[0].lo)));
+  return done(c, age_error(midnight, args[0].lo));
 }
 // extract() of a unit that the binder has read already.
 SCYPER_FUNCTION(extract_timestamptz_unit) {
   Decimal value;
-  ValueError error = timestamp_extract(static_cast<DatetimeUnit>(args[0].lo), session_clock(args[1].lo), &value);
-  return *out = datum_of(value), done(c, error);
+  bool is_null = false;
+  const auto unit = static_cast<DatetimeUnit>(args[0].lo);
+  ValueError error = timestamp_extract(unit, session_clock(args[1].lo), &value, &is_null);
+  if (is_special_numeric(datum_of(value)))
+    return c->fail("0A000", "the year of an infinite value in a column is not supported");
+  return *out = is_null ? null_datum() : datum_of(value), done(c, error);
 }
 SCYPER_FUNCTION(extract_timestamptz) { return give_part(c, TypeId::kTimestamptz, false, args, out); }
 SCYPER_FUNCTION(date_part_timestamptz) { return give_part(c, TypeId::kTimestamptz, true, args, out); }
@@ -156,6 +167,7 @@ SCYPER_FUNCTION(extract_time) { return give_part(c, TypeId::kTime, false, args, 
 SCYPER_FUNCTION(date_part_time) { return give_part(c, TypeId::kTime, true, args, out); }
 // date_trunc(unit, timestamptz [, zone])
 SCYPER_FUNCTION(date_trunc_zone) {
+  if (!is_finite_timestamp(args[1].lo)) return give(out, args[1].lo);
   DatetimeUnit unit;
   ValueError error = unit_parse(text_of(args[0]), &unit);
   int64_t value = args[1].lo;
@@ -173,7 +185,7 @@ SCYPER_FUNCTION(date_trunc_zone) {
   return give_zoned(c, error, count > 2 ? args[2] : args[0], value, out);
 }
 SCYPER_FUNCTION(to_char_timestamptz) {
-  if (args[1].size() == 0) return give_null(out);
+  if (args[1].size() == 0 || !is_finite_timestamp(args[0].lo)) return give_null(out);
   std::string text;
   const int64_t at = args[0].lo;
   Status status = format_timestamp(session_clock(at), text_of(args[1]), session_zone_abbreviation(at),
@@ -184,7 +196,7 @@ SCYPER_FUNCTION(to_char_timestamptz) {
 SCYPER_FUNCTION(to_timestamp_unix) {
   double seconds = float8(args[0]);
   if (std::isnan(seconds)) return c->fail("22008", "timestamp cannot be NaN");
-  if (std::isinf(seconds)) return c->fail("0A000", "infinite timestamps are not supported");
+  if (std::isinf(seconds)) return give(out, seconds < 0 ? kTimestampMinusInfinity : kTimestampInfinity);
   double micros = std::rint((seconds + static_cast<double>(kUnixEpochMicros / kMicrosPerSecond)) * 1e6);
   if (!(micros >= static_cast<double>(kTimestampMin) && micros < static_cast<double>(kTimestampMax))) {
     char text[64];

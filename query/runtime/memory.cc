@@ -8,6 +8,7 @@
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
 #include "types/big_number.h"
+#include "types/date_style.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
@@ -222,7 +223,8 @@ ValueError cast_zone(const SqlType& from, const SqlType& to, int64_t at, Datum* 
     error = session_clock_to_utc(at, &value);
   } else if (from.id != to.id) {
     value = session_clock(at);
-    if (value < kTimestampMin || value > kTimestampMax) error = ValueError::kTimestampRange;
+    if (is_finite_timestamp(at) && (value < kTimestampMin || value > kTimestampMax))
+      error = ValueError::kTimestampRange;
   }
   *out = int_datum(value);
   return error;
@@ -251,6 +253,7 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   } else if (is_string(to.id)) {
     return any_to_string(c, in, from, to, is_explicit, out);
   } else if (is_string(from.id) || from.id == TypeId::kUnknown) {
+    const NowScope now(c->transaction_time_us);
     Status status = parse_datum(to, text_of(in), scratch_arena(c), out);
     return status.ok() ? 0 : c->fail(status);
   } else if (from_number && is_integer(to.id)) {
@@ -271,6 +274,7 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   } else if (is_moment(from.id) && is_moment(to.id)) {
     error = cast_zone(from, to, in.lo, out);
   } else if (is_moment(from.id) && to.id == TypeId::kTime) {
+    if (!is_finite_timestamp(in.lo)) return *out = null_datum(), 0;
     split_timestamp(clock_of(from, in), &out->lo);
     *out = int_datum(out->lo);
   } else if (from.id == TypeId::kInterval && to.id == TypeId::kTime) {

@@ -24,7 +24,7 @@ constexpr Setting kSettings[] = {
     {"client_encoding", SettingKind::kChoice, "UTF8", "utf8|unicode", true},
     {"client_min_messages", SettingKind::kChoice, "notice",
      "debug5|debug4|debug3|debug2|debug1|log|notice|warning|error"},
-    {"DateStyle", SettingKind::kChoice, "ISO, MDY", "iso, mdy|iso,mdy|iso|mdy|iso, us", true},
+    {"DateStyle", SettingKind::kDateStyle, "ISO, MDY", "", true},
     {"default_table_access_method", SettingKind::kChoice, "heap", "heap"},
     {"default_tablespace", SettingKind::kChoice, "", ""},
     {"default_transaction_deferrable", SettingKind::kSwitch, "off", ""},
@@ -163,8 +163,21 @@ bool is_custom_setting(std::string_view name) { return name.find('.') != std::st
 
 std::string setting_key(std::string_view name) { return absl::AsciiStrToLower(std::string(name)); }
 
-std::string time_mark(std::string_view time_zone, std::string_view interval_style) {
-  return make_zone_mark(time_zone, interval_style);
+bool is_of_time(const Setting& setting) {
+  return std::find(std::begin(kMarkedSettings), std::end(kMarkedSettings), setting.name) != std::end(kMarkedSettings);
+}
+
+std::string time_mark(const std::function<std::string(std::string_view name)>& value_of) {
+  MarkedSettings values;
+  for (size_t i = 0; i < values.size(); ++i) values[i] = value_of(kMarkedSettings[i]);
+  return make_zone_mark(std::move(values));
+}
+
+std::vector<std::pair<std::string, std::string>> time_settings_of(std::string_view mark) {
+  std::vector<std::pair<std::string, std::string>> named;
+  const MarkedSettings values = parts_of_zone_mark(mark);
+  for (size_t i = 0; i < values.size(); ++i) named.emplace_back(kMarkedSettings[i], values[i]);
+  return named;
 }
 
 void set_thread_time_zone(std::string_view mark) {
@@ -222,6 +235,12 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
       std::string name = session_zone_name(value);
       if (name.empty()) return invalid_value(setting, value);
       return name;
+    }
+    case SettingKind::kDateStyle: {
+      DateStyle style = session_date_style();
+      const std::string detail = read_date_style(value, &style);
+      return detail.empty() ? date_style_name(style)
+                            : StatusOr<std::string>(with_detail(invalid_value(setting, value), detail));
     }
     case SettingKind::kText:
     case SettingKind::kRole:

@@ -187,9 +187,10 @@ void Session::note_search_path() {
   auto schemas = schemas_of_path(found == settings_.end() ? "" : found->second);
   CHECK(schemas.ok());
   search_path_ = *std::move(schemas);
-  found = settings_.find("timezone");
-  const auto style = settings_.find("intervalstyle");
-  zone_ = time_mark(found == settings_.end() ? "" : found->second, style == settings_.end() ? "" : style->second);
+  zone_ = time_mark([&](std::string_view name) {
+    const auto given = settings_.find(setting_key(name));
+    return given == settings_.end() ? std::string() : given->second;
+  });
   set_thread_time_zone(zone_);
 }
 

@@ -1,10 +1,8 @@
 #include "types/datetime.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "types/digits.h"
-#include "types/timezone.h"
+#include "types/big_number.h"
 
 namespace scyper::query {
 
@@ -14,50 +12,6 @@ constexpr int64_t kSecondsPerDay = 86400;
 constexpr int32_t kUnixEpoch = -10957;  // 1970-01-01
 
 bool is_timestamp_range(int64_t timestamp) noexcept { return timestamp >= kTimestampMin && timestamp <= kTimestampMax; }
-
-char* write_date(const CivilDate& civil, char* out) noexcept {
-  int64_t year = civil.year > 0 ? civil.year : 1 - int64_t{civil.year};
-  out = year < 10000 ? write_fixed(out, static_cast<uint64_t>(year), 4)
-                     : write_unsigned(out, static_cast<uint64_t>(year));
-  *out++ = '-';
-  out = write_fixed(out, static_cast<uint64_t>(civil.month), 2);
-  *out++ = '-';
-  return write_fixed(out, static_cast<uint64_t>(civil.day), 2);
-}
-
-char* write_era(const CivilDate& civil, char* out) noexcept {
-  if (civil.year > 0) return out;
-  std::memcpy(out, " BC", 3);
-  return out + 3;
-}
-
-// +02, -05:30, +00:53:28
-char* write_zone(int64_t east, char* out) noexcept {
-  const auto seconds = static_cast<uint64_t>(east < 0 ? -east : east);
-  *out++ = east < 0 ? '-' : '+';
-  out = write_fixed(out, seconds / 3600, seconds >= 100 * 3600 ? 3 : 2);
-  if (seconds % 3600 == 0) return out;
-  *out++ = ':';
-  out = write_fixed(out, seconds / 60 % 60, 2);
-  if (seconds % 60 == 0) return out;
-  *out++ = ':';
-  return write_fixed(out, seconds % 60, 2);
-}
-
-char* write_time(int64_t time, char* out) noexcept {
-  uint64_t micros = static_cast<uint64_t>(time % kMicrosPerSecond);
-  uint64_t seconds = static_cast<uint64_t>(time / kMicrosPerSecond);
-  out = write_fixed(out, seconds / 3600, 2);
-  *out++ = ':';
-  out = write_fixed(out, seconds / 60 % 60, 2);
-  *out++ = ':';
-  out = write_fixed(out, seconds % 60, 2);
-  if (micros == 0) return out;
-  *out++ = '.';
-  out = write_fixed(out, micros, 6);
-  while (out[-1] == '0') --out;
-  return out;
-}
 
 // Monday = 0.
 int32_t weekday(int64_t julian) noexcept { return static_cast<int32_t>(((julian % 7) + 7) % 7); }
@@ -198,40 +152,15 @@ CivilDate civil_of_julian(int64_t julian) noexcept {
   return {static_cast<int32_t>(year), month, static_cast<int32_t>(day_of_year - (153 * shifted_month + 2) / 5 + 1)};
 }
 
-char* date_format(int32_t date, char* out) noexcept {
-  CivilDate civil = civil_of_julian(int64_t{date} + kEpochJulian);
-  return write_era(civil, write_date(civil, out));
-}
-
-char* timestamp_format(int64_t timestamp, char* out) noexcept {
-  int64_t time;
-  int64_t day = split_timestamp(timestamp, &time);
-  CivilDate civil = civil_of_julian(day + kEpochJulian);
-  out = write_date(civil, out);
-  *out++ = ' ';
-  return write_era(civil, write_time(time, out));
-}
-
-char* timestamptz_format(int64_t timestamp, char* out) noexcept {
-  int64_t time;
-  const int64_t east = session_zone_east(timestamp);
-  int64_t day = split_timestamp(timestamp + east * kMicrosPerSecond, &time);
-  CivilDate civil = civil_of_julian(day + kEpochJulian);
-  out = write_date(civil, out);
-  *out++ = ' ';
-  out = write_zone(east, write_time(time, out));
-  return write_era(civil, out);
-}
-
-char* time_format(int64_t time, char* out) noexcept { return write_time(time, out); }
-
 ValueError date_to_timestamp(int32_t date, int64_t* out) noexcept {
+  if (!is_finite_date(date)) return *out = date > 0 ? kTimestampInfinity : kTimestampMinusInfinity, ValueError::kNone;
   if (date > kTimestampMax / kMicrosPerDay) return ValueError::kDateTimestampRange;
   *out = date * kMicrosPerDay;
   return ValueError::kNone;
 }
 
 ValueError date_add_days(int32_t date, int32_t days, int32_t* out) noexcept {
+  if (!is_finite_date(date)) return *out = date, ValueError::kNone;
   int64_t result = int64_t{date} + days;
   if (result < kDateMin || result > kDateMax) return ValueError::kDateRange;
   *out = static_cast<int32_t>(result);
@@ -239,6 +168,7 @@ ValueError date_add_days(int32_t date, int32_t days, int32_t* out) noexcept {
 }
 
 ValueError date_subtract_days(int32_t date, int32_t days, int32_t* out) noexcept {
+  if (!is_finite_date(date)) return *out = date, ValueError::kNone;
   int64_t result = int64_t{date} - days;
   if (result < kDateMin || result > kDateMax) return ValueError::kDateRange;
   *out = static_cast<int32_t>(result);
@@ -251,7 +181,14 @@ int date_compare_timestamp(int32_t date, int64_t timestamp) noexcept {
   return midnight < timestamp ? -1 : midnight > timestamp ? 1 : 0;
 }
 
+ValueError date_difference(int32_t a, int32_t b, int32_t* out) noexcept {
+  if (!is_finite_date(a) || !is_finite_date(b)) return ValueError::kInfiniteDates;
+  *out = a - b;
+  return ValueError::kNone;
+}
+
 ValueError timestamp_add(int64_t timestamp, const Interval& interval, int64_t* out) noexcept {
+  if (!is_finite_timestamp(timestamp)) return *out = timestamp, ValueError::kNone;
   int64_t time;
   int64_t julian = split_timestamp(timestamp, &time) + kEpochJulian;
   // each step has to stay in the range, as in PostgreSQL
@@ -275,7 +212,33 @@ ValueError timestamp_add(int64_t timestamp, const Interval& interval, int64_t* o
   return ValueError::kNone;
 }
 
-ValueError date_extract(DatetimeUnit unit, int32_t date, Decimal* out) noexcept {
+namespace {
+
+// extract() of infinity or -infinity: infinite where the unit grows for ever, NULL where it comes round again.
+ValueError extract_infinite(DatetimeUnit unit, bool is_negative, Decimal* out, bool* is_null) noexcept {
+  switch (unit) {
+    case DatetimeUnit::kYear:
+    case DatetimeUnit::kDecade:
+    case DatetimeUnit::kCentury:
+    case DatetimeUnit::kMillennium:
+    case DatetimeUnit::kIsoYear:
+    case DatetimeUnit::kJulian:
+    case DatetimeUnit::kEpoch:
+      *out = is_negative ? kNegativeInfinity : kInfinity;
+      return ValueError::kNone;
+    default:
+      *is_null = true;
+      return ValueError::kNone;
+  }
+}
+
+}  // namespace
+
+ValueError date_extract(DatetimeUnit unit, int32_t date, Decimal* out, bool* is_null) noexcept {
+  if (!is_finite_date(date)) {
+    const bool is_known = unit >= DatetimeUnit::kDay && unit != DatetimeUnit::kTimezone;
+    return is_known ? extract_infinite(unit, date < 0, out, is_null) : ValueError::kUnitNotSupported;
+  }
   int64_t value = 0;
   ValueError error = ValueError::kNone;
   if (unit == DatetimeUnit::kEpoch) {
@@ -293,10 +256,12 @@ ValueError time_extract(DatetimeUnit unit, int64_t time, Decimal* out) noexcept 
   if (unit == DatetimeUnit::kEpoch) return *out = {time, 6}, ValueError::kNone;
   if (unit == DatetimeUnit::kHour) return *out = {time / (3600 * kMicrosPerSecond), 0}, ValueError::kNone;
   if (unit > DatetimeUnit::kMinute) return ValueError::kUnitNotSupported;
-  return timestamp_extract(unit, time, out);
+  bool is_null = false;
+  return timestamp_extract(unit, time, out, &is_null);
 }
 
-ValueError timestamp_extract(DatetimeUnit unit, int64_t timestamp, Decimal* out) noexcept {
+ValueError timestamp_extract(DatetimeUnit unit, int64_t timestamp, Decimal* out, bool* is_null) noexcept {
+  if (!is_finite_timestamp(timestamp)) return extract_infinite(unit, timestamp < 0, out, is_null);
   int64_t time, value = 0;
   int64_t julian = split_timestamp(timestamp, &time) + kEpochJulian;
   switch (unit) {
@@ -331,6 +296,7 @@ ValueError timestamp_extract(DatetimeUnit unit, int64_t timestamp, Decimal* out)
 }
 
 ValueError timestamp_truncate(DatetimeUnit unit, int64_t timestamp, int64_t* out) noexcept {
+  if (!is_finite_timestamp(timestamp)) return *out = timestamp, ValueError::kNone;
   int64_t time, step = 0;
   int64_t day = split_timestamp(timestamp, &time);
   switch (unit) {

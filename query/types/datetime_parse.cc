@@ -250,11 +250,14 @@ ValueError DatetimeParser::take_number(std::string_view text, bool in_date) noex
   }
   switch (date_parts) {
     case 0:
-      return set_part(text.size() >= 3 ? kYear : kMonth, value, text.size());
+      if (text.size() >= 3 || order_ == DateOrder::kYearFirst) return set_part(kYear, value, text.size());
+      return set_part(order_ == DateOrder::kDayFirst ? kDay : kMonth, value, text.size());
     case kYear:
       return set_part(kMonth, value, text.size());
     case kMonth:
-      return set_part(text_month && text.size() >= 3 ? kYear : kDay, value, text.size());
+      if (text_month && (text.size() >= 3 || order_ == DateOrder::kYearFirst))
+        return set_part(kYear, value, text.size());
+      return set_part(kDay, value, text.size());
     case kYear | kMonth:
       if (text_month && text.size() >= 3 && two_digit_year_) {  // dd mon yyyy: the first number was the day
         day = static_cast<int32_t>(year);
@@ -311,7 +314,13 @@ ValueError DatetimeParser::take_date(std::string_view text) noexcept {
 
 ValueError DatetimeParser::take_date_field(std::string_view text) noexcept {
   bool date_known = (known_ & (kMonth | kDay)) == (kMonth | kDay);
-  if (label_ == Label::kJulian) return ValueError::kInvalidDatetimeText;
+  if (label_ == Label::kJulian) {  // J2452271-08: a day and a zone
+    const size_t end = text.find_first_not_of("0123456789");
+    if (end == 0 || end == text.npos || text[end] != '-') return ValueError::kInvalidDatetimeText;
+    ValueError error = take_labelled_number(text.substr(0, end));
+    if (error == ValueError::kNone) error = take_zone(text.substr(end));
+    return error == ValueError::kNone ? mark(kClock) : error;
+  }
   if (label_ == Label::kNone && !date_known && (!time_only || leading_date_)) return take_date(text);
   if (!is_digit(text[0])) return label_ == Label::kNone ? take_zone_name(text) : ValueError::kInvalidDatetimeText;
   label_ = Label::kNone;  // hhmmss-zz
@@ -320,6 +329,32 @@ ValueError DatetimeParser::take_date_field(std::string_view text) noexcept {
   if (dash == std::string_view::npos) return ValueError::kInvalidDatetimeText;
   if (ValueError error = take_zone(text.substr(dash)); error != ValueError::kNone) return error;
   return take_run_together(text.substr(0, dash), time_only || (known_ & kDateParts) == kDateParts);
+}
+
+// Y2001M12D27H04M05S06.789: a number whose unit stands before it. M is the minutes where the hours are known.
+ValueError DatetimeParser::take_unit(char unit, int32_t value, std::string_view fraction) noexcept {
+  const bool is_clock =
+      unit == 'h' || unit == 'n' || unit == 's' || (unit == 'm' && (known_ & (kMonth | kHour)) == (kMonth | kHour));
+  if ((!fraction.empty() && unit != 's') || (is_clock && (known_ & kClock) != 0))
+    return ValueError::kInvalidDatetimeText;
+  switch (unit) {
+    case 'y':
+      return year = value, mark(kYear);
+    case 'd':
+      return day = value, mark(kDay);
+    case 'h':
+      return hour_ = value, mark(kHour);
+    case 's':
+      second_ = value;
+      if (!fraction.empty())
+        if (ValueError error = take_fraction(fraction.data(), fraction.data() + fraction.size());
+            error != ValueError::kNone)
+          return error;
+      return mark(kSecond);
+    default:
+      if (is_clock) return minute_ = value, mark(kMinute);
+      return month = value, mark(kMonth);
+  }
 }
 
 ValueError DatetimeParser::take_labelled_number(std::string_view text) noexcept {
@@ -332,6 +367,7 @@ ValueError DatetimeParser::take_labelled_number(std::string_view text) noexcept 
   Label label = label_;
   label_ = Label::kNone;
   if (label == Label::kTime) return take_run_together(text, true);
+  if (label == Label::kUnit) return take_unit(unit_, value, {p, static_cast<size_t>(end - p)});
   CivilDate civil = civil_of_julian(value);
   year = civil.year;
   month = civil.month;
@@ -361,16 +397,30 @@ ValueError DatetimeParser::take_number_field(std::string_view text) noexcept {
   return take_number(text, false);
 }
 
-ValueError DatetimeParser::take_special(DatetimeWord special) noexcept {
-  switch (static_cast<SpecialWord>(special.value)) {
-    case SpecialWord::kEpoch:
-      is_unix_epoch = true;
-      return ValueError::kNone;
-    case SpecialWord::kMidnight:
-      return mark(kClock | kZone);
-    default:
-      return ValueError::kDatetimeSpecial;
-  }
+// 'now' is a moment of its own; 'today' and its kin are a day that a time may stand beside.
+ValueError DatetimeParser::take_special(SpecialWord special) noexcept {
+  if (special == SpecialWord::kMidnight) return moment_ = special, mark(kClock | kZone);
+  const bool is_day =
+      special == SpecialWord::kToday || special == SpecialWord::kTomorrow || special == SpecialWord::kYesterday;
+  if (special != SpecialWord::kNow && !is_day)
+    return time_only ? ValueError::kInvalidDatetimeText : (moment_ = special, ValueError::kNone);
+  if (time_only && is_day) return ValueError::kInvalidDatetimeText;
+  if (NowScope::current == nullptr) return ValueError::kDatetimeSpecial;
+  int64_t clock = 0;
+  const int64_t julian = split_timestamp(session_clock(*NowScope::current), &clock) + kEpochJulian;
+  const int shift = special == SpecialWord::kTomorrow ? 1 : special == SpecialWord::kYesterday ? -1 : 0;
+  const CivilDate civil = civil_of_julian(julian + shift);
+  year = civil.year;
+  month = civil.month;
+  day = civil.day;
+  moment_ = SpecialWord::kMidnight;
+  if (is_day) return mark(kDateParts);
+  hour_ = static_cast<int32_t>(clock / (3600 * kMicrosPerSecond));
+  minute_ = static_cast<int32_t>(clock / (60 * kMicrosPerSecond) % 60);
+  second_ = static_cast<int32_t>(clock / kMicrosPerSecond % 60);
+  micros_ = clock % kMicrosPerSecond;
+  zone_east = session_zone_east(*NowScope::current);
+  return mark(time_only ? static_cast<uint32_t>(kClock) : kDateParts | kClock | kZone);
 }
 
 ValueError DatetimeParser::take_word(int index) noexcept {
@@ -380,7 +430,7 @@ ValueError DatetimeParser::take_word(int index) noexcept {
       return ValueError::kNone;
     case WordKind::kReserved:
       word = fields_[index].text;
-      return take_special(special);
+      return take_special(static_cast<SpecialWord>(special.value));
     case WordKind::kMonth:
       if (time_only) break;
       // a number taken for the month was the day
@@ -403,9 +453,14 @@ ValueError DatetimeParser::take_word(int index) noexcept {
       return mark(kWeekday);
     case WordKind::kZone:
       zone_east = zone_seconds(special);
+      if (!zone_of_abbreviation(fields_[index].text).empty()) zone_name = fields_[index].text;
       return mark(kZone);
     case WordKind::kJulian:
       label_ = Label::kJulian;
+      return ValueError::kNone;
+    case WordKind::kUnit:
+      label_ = Label::kUnit;
+      unit_ = static_cast<char>(special.value);
       return ValueError::kNone;
     case WordKind::kTime: {
       bool sensible = (time_only || (known_ & kDateParts) == kDateParts) && index + 1 < field_count_ &&
@@ -466,12 +521,15 @@ ValueError DatetimeParser::finish() noexcept {
     int64_t next = month == 12 ? julian_of(year + 1, 1, 1) : julian_of(year, month + 1, 1);
     if (julian_of(year, month, 1) + day > next) return ValueError::kDatetimeFieldRange;
   }
+  constexpr uint32_t kClockParts = kHour | kMinute | kSecond;
+  if ((known_ & kClockParts) == kClockParts) known_ |= kClock;
   if (half_ != kHour24 && hour_ > 12) return ValueError::kDatetimeFieldRange;
   if (half_ == kAm && hour_ == 12) hour_ = 0;
   if (half_ == kPm && hour_ != 12) hour_ += 12;
-  if (is_unix_epoch) return ValueError::kNone;
+  if (is_special()) return ValueError::kNone;
   time = ((int64_t{hour_} * 60 + minute_) * 60 + second_) * kMicrosPerSecond + micros_;
-  bool needs_day = time_only && !zone_name.empty() && (known_ & kDateParts) != kDateParts;
+  bool needs_day =
+      time_only && !zone_name.empty() && zone_of_abbreviation(zone_name).empty() && (known_ & kDateParts) != kDateParts;
   if (needs_day && !zone_is_constant(zone_name)) return ValueError::kInvalidDatetimeText;
   uint32_t needed = time_only ? static_cast<uint32_t>(kClock) : static_cast<uint32_t>(kDateParts);
   return (known_ & needed) == needed ? ValueError::kNone : ValueError::kInvalidDatetimeText;
@@ -482,89 +540,6 @@ ValueError DatetimeParser::parse(std::string_view text) noexcept {
   ValueError error = split(text);
   for (int i = 0; i < field_count_ && error == ValueError::kNone; ++i) error = take_field(i);
   return error != ValueError::kNone ? error : finish();
-}
-
-namespace {
-
-// The years PostgreSQL can count days for.
-bool is_countable(int64_t year, int32_t month) noexcept {
-  return (year > -4713 || (year == -4713 && month >= 11)) && (year < 5874898 || (year == 5874898 && month < 6));
-}
-
-}  // namespace
-
-ValueError date_parse(std::string_view text, int32_t* out, std::string_view* word) noexcept {
-  DatetimeParser parser;
-  ValueError error = parser.parse(text);
-  if (word != nullptr) *word = parser.word;
-  if (error != ValueError::kNone) return error;
-  if (parser.is_unix_epoch) {
-    *out = -10957;
-    return ValueError::kNone;
-  }
-  if (!is_countable(parser.year, parser.month)) return ValueError::kDateTextRange;
-  int64_t date = julian_of(parser.year, parser.month, parser.day) - kEpochJulian;
-  if (date < kDateMin || date > kDateMax) return ValueError::kDateTextRange;
-  *out = static_cast<int32_t>(date);
-  return ValueError::kNone;
-}
-
-namespace {
-
-// The clock's time that the text shows; its range is checked where the zone is known.
-ValueError local_time(const DatetimeParser& parser, int64_t* out) noexcept {
-  if (!is_countable(parser.year, parser.month)) return ValueError::kTimestampTextRange;
-  int64_t day = julian_of(parser.year, parser.month, parser.day) - kEpochJulian;
-  int128 timestamp = static_cast<int128>(day) * kMicrosPerDay + parser.time;
-  if (timestamp < kTimestampMin - kMicrosPerDay || timestamp > int128{kTimestampMax} + kMicrosPerDay)
-    return ValueError::kTimestampTextRange;
-  *out = static_cast<int64_t>(timestamp);
-  return ValueError::kNone;
-}
-
-}  // namespace
-
-ValueError timestamp_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept {
-  DatetimeParser parser;
-  ValueError error = parser.parse(text);
-  if (word != nullptr) *word = parser.word;
-  if (error != ValueError::kNone) return error;
-  if (parser.is_unix_epoch) return *out = -10957 * kMicrosPerDay, ValueError::kNone;
-  error = local_time(parser, out);
-  bool in_range = error != ValueError::kNone || (*out >= kTimestampMin && *out <= kTimestampMax);
-  return in_range ? error : ValueError::kTimestampTextRange;
-}
-
-ValueError timestamptz_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept {
-  DatetimeParser parser;
-  ValueError error = parser.parse(text);
-  if (word != nullptr) *word = parser.word;
-  if (error != ValueError::kNone) return error;
-  if (parser.is_unix_epoch) return *out = -10957 * kMicrosPerDay, ValueError::kNone;
-  int64_t local = 0;
-  if (error = local_time(parser, &local); error != ValueError::kNone) return error;
-  if (!parser.zone_name.empty()) {
-    error = zone_to_utc(parser.zone_name, local, out);
-    return error == ValueError::kTimestampRange ? ValueError::kTimestampTextRange : error;
-  }
-  if (!parser.has_zone()) {
-    error = session_clock_to_utc(local, out);
-    return error == ValueError::kTimestampRange ? ValueError::kTimestampTextRange : error;
-  }
-  *out = local - parser.zone_east * kMicrosPerSecond;  // at most a day: no overflow
-  return *out < kTimestampMin || *out > kTimestampMax ? ValueError::kTimestampTextRange : ValueError::kNone;
-}
-
-ValueError time_parse(std::string_view text, int64_t* out, std::string_view* word) noexcept {
-  DatetimeParser parser;
-  parser.time_only = true;
-  ValueError error = parser.parse(text);
-  if (word != nullptr) *word = parser.word;
-  if (error != ValueError::kNone) return error;
-  if (parser.is_unix_epoch) return ValueError::kInvalidDatetimeText;
-  if (parser.time < 0 || parser.time > kMicrosPerDay) return ValueError::kDatetimeFieldRange;
-  *out = parser.time;
-  return ValueError::kNone;
 }
 
 }  // namespace scyper::query

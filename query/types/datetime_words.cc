@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "types/all_zones.h"
 #include "types/datetime.h"
 #include "types/digits.h"
 
@@ -19,16 +20,17 @@ struct WordEntry {
 
 constexpr DatetimeWord kEpochWord{WordKind::kReserved, static_cast<uint8_t>(SpecialWord::kEpoch)};
 constexpr DatetimeWord kMidnightWord{WordKind::kReserved, static_cast<uint8_t>(SpecialWord::kMidnight)};
-constexpr DatetimeWord kUnsupportedWord{WordKind::kReserved, static_cast<uint8_t>(SpecialWord::kUnsupported)};
+constexpr DatetimeWord special_word(SpecialWord word) { return {WordKind::kReserved, static_cast<uint8_t>(word)}; }
 constexpr DatetimeWord kZoneWord{WordKind::kZone, 0};
 constexpr DatetimeWord zone_word(int quarters) { return {WordKind::kZone, static_cast<uint8_t>(quarters)}; }
 constexpr DatetimeWord kIgnoredWord{WordKind::kIgnored, 0};
 constexpr DatetimeWord kWeekdayWord{WordKind::kWeekday, 0};
 constexpr DatetimeWord kJulianWord{WordKind::kJulian, 0};
+constexpr DatetimeWord unit_word(char unit) { return {WordKind::kUnit, static_cast<uint8_t>(unit)}; }
 constexpr DatetimeWord month_word(uint8_t month) { return {WordKind::kMonth, month}; }
 
 constexpr WordEntry kWords[] = {
-    {"-infinity", kUnsupportedWord},
+    {"-infinity", special_word(SpecialWord::kMinusInfinity)},
     {"acdt", zone_word(42)},
     {"acsst", zone_word(42)},
     {"acst", zone_word(38)},
@@ -91,6 +93,7 @@ constexpr WordEntry kWords[] = {
     {"cot", zone_word(-20)},
     {"cst", zone_word(-24)},
     {"cxt", zone_word(28)},
+    {"d", unit_word('d')},
     {"davt", zone_word(28)},
     {"ddut", zone_word(40)},
     {"dec", month_word(12)},
@@ -125,11 +128,12 @@ constexpr WordEntry kWords[] = {
     {"gilt", zone_word(48)},
     {"gmt", kZoneWord},
     {"gyt", zone_word(-16)},
+    {"h", unit_word('h')},
     {"hkt", zone_word(32)},
     {"hst", zone_word(-40)},
     {"ict", zone_word(28)},
     {"idt", zone_word(12)},
-    {"infinity", kUnsupportedWord},
+    {"infinity", special_word(SpecialWord::kInfinity)},
     {"iot", zone_word(24)},
     {"irkst", zone_word(32)},
     {"irkt", zone_word(32)},
@@ -158,6 +162,7 @@ constexpr WordEntry kWords[] = {
     {"ligt", zone_word(40)},
     {"lint", zone_word(56)},
     {"lkt", zone_word(22)},
+    {"m", unit_word('m')},
     {"magst", zone_word(44)},
     {"magt", zone_word(44)},
     {"mar", month_word(3)},
@@ -172,6 +177,7 @@ constexpr WordEntry kWords[] = {
     {"metdst", zone_word(8)},
     {"mez", zone_word(4)},
     {"mht", zone_word(48)},
+    {"mm", unit_word('n')},
     {"mmt", zone_word(26)},
     {"mon", kWeekdayWord},
     {"monday", kWeekdayWord},
@@ -189,7 +195,7 @@ constexpr WordEntry kWords[] = {
     {"november", month_word(11)},
     {"novst", zone_word(28)},
     {"novt", zone_word(28)},
-    {"now", kUnsupportedWord},
+    {"now", special_word(SpecialWord::kNow)},
     {"npt", zone_word(23)},
     {"nst", zone_word(-14)},
     {"nut", zone_word(-44)},
@@ -218,6 +224,7 @@ constexpr WordEntry kWords[] = {
     {"pyst", zone_word(-12)},
     {"pyt", zone_word(-12)},
     {"ret", zone_word(16)},
+    {"s", unit_word('s')},
     {"sadt", zone_word(42)},
     {"sast", zone_word(8)},
     {"sat", kWeekdayWord},
@@ -239,8 +246,8 @@ constexpr WordEntry kWords[] = {
     {"tjt", zone_word(20)},
     {"tkt", zone_word(52)},
     {"tmt", zone_word(20)},
-    {"today", kUnsupportedWord},
-    {"tomorrow", kUnsupportedWord},
+    {"today", special_word(SpecialWord::kToday)},
+    {"tomorrow", special_word(SpecialWord::kTomorrow)},
     {"tot", zone_word(52)},
     {"trut", zone_word(40)},
     {"tue", kWeekdayWord},
@@ -276,12 +283,13 @@ constexpr WordEntry kWords[] = {
     {"wgst", zone_word(-8)},
     {"wgt", zone_word(-12)},
     {"xjt", zone_word(24)},
+    {"y", unit_word('y')},
     {"yakst", zone_word(36)},
     {"yakt", zone_word(36)},
     {"yapt", zone_word(40)},
     {"yekst", zone_word(24)},
     {"yekt", zone_word(20)},
-    {"yesterday", kUnsupportedWord},
+    {"yesterday", special_word(SpecialWord::kYesterday)},
     {"z", kZoneWord},
     {"zulu", kZoneWord},
 };
@@ -377,6 +385,13 @@ const Entry* find_entry(const Entry (&table)[N], std::string_view text) noexcept
 DatetimeWord find_datetime_word(std::string_view text) noexcept {
   const WordEntry* entry = find_entry(kWords, text);
   return entry == nullptr ? DatetimeWord{} : entry->meaning;
+}
+
+std::vector<std::string_view> zone_words() {
+  std::vector<std::string_view> words;
+  for (const WordEntry& entry : kWords)
+    if (entry.meaning.kind == WordKind::kZone && entry.word != "west") words.push_back(entry.word);
+  return words;
 }
 
 ValueError unit_parse(std::string_view name, DatetimeUnit* out) noexcept {

@@ -17,9 +17,10 @@ enum class WordKind : uint8_t {
   kZone,     // quarters of an hour east of Greenwich, as int8
   kTime,     // the T between date and time
   kJulian,   // the next number is a Julian day
+  kUnit,     // the next number is one of those, by letter: y, m, d, h, s; n: minutes
 };
 
-enum class SpecialWord : uint8_t { kEpoch, kMidnight, kUnsupported };
+enum class SpecialWord : uint8_t { kEpoch, kMidnight, kInfinity, kMinusInfinity, kNow, kToday, kTomorrow, kYesterday };
 
 struct DatetimeWord {
   WordKind kind = WordKind::kUnknown;
@@ -27,6 +28,10 @@ struct DatetimeWord {
 };
 
 constexpr int64_t zone_seconds(DatetimeWord zone) { return int64_t{static_cast<int8_t>(zone.value)} * 900; }
+
+// Of an abbreviation whose meaning has changed: the zone whose history says what it means when (MSK: Europe/Moscow).
+// Empty: it means the same always. In any case.
+std::string_view zone_of_abbreviation(std::string_view name) noexcept;
 
 // In any case; only the first ten letters count.
 DatetimeWord find_datetime_word(std::string_view text) noexcept;

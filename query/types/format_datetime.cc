@@ -250,7 +250,8 @@ class Writer {
 
 int64_t integer_part(DatetimeUnit unit, int64_t timestamp) {
   Decimal value;
-  if (timestamp_extract(unit, timestamp, &value) != ValueError::kNone) return 0;
+  bool is_null = false;
+  if (timestamp_extract(unit, timestamp, &value, &is_null) != ValueError::kNone) return 0;
   return static_cast<int64_t>(value.value);
 }
 

@@ -318,6 +318,7 @@ ValueError interval_truncate(DatetimeUnit unit, const Interval& a, Interval* out
 
 ValueError timestamp_difference(int64_t a, int64_t b, Interval* out) noexcept {
   *out = {};
+  if (!is_finite_timestamp(a) || !is_finite_timestamp(b)) return ValueError::kInfiniteTimestamps;
   if (__builtin_sub_overflow(a, b, &out->micros)) return ValueError::kTimestampRange;
   return interval_justify_hours(*out, out);
 }

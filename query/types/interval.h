@@ -50,7 +50,10 @@ uint64_t interval_hash(const Interval& a) noexcept;
 
 // a - b in days and time.
 [[nodiscard]] ValueError timestamp_difference(int64_t a, int64_t b, Interval* out) noexcept;
-// In years, months, days and time.
+// In years, months, days and time. kTimestampRange where one of the two is infinite.
+inline ValueError age_error(int64_t a, int64_t b) noexcept {
+  return is_finite_timestamp(a) && is_finite_timestamp(b) ? ValueError::kNone : ValueError::kTimestampRange;
+}
 Interval timestamp_age(int64_t a, int64_t b) noexcept;
 
 }  // namespace scyper::query

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
 #include "types/digits.h"
 #include "types/interval.h"
+#include "types/timezone.h"
 
 // Reads intervals as PostgreSQL does: fields from the last to the first, so that units stand before their numbers.
 namespace scyper::query {
@@ -11,6 +13,8 @@ namespace scyper::query {
 namespace {
 
 constexpr int kFieldsMax = 25;
+constexpr uint32_t kMicrosecondBit = 1u << 16, kMillisecondBit = 1u << 17;
+constexpr uint32_t kAllSeconds = kIntervalSecond | kMicrosecondBit | kMillisecondBit;
 
 enum class FieldKind : uint8_t { kNumber, kTime, kSigned, kWord };
 struct Field {
@@ -84,6 +88,20 @@ class IntervalParser {
   ValueError parse_iso(std::string_view text, Interval* out) noexcept;
 
  private:
+  // A number of ISO 8601, and where it is written.
+  struct IsoNumber {
+    std::string_view text;
+    int64_t whole = 0;
+    double fraction = 0;
+    bool is_digits(size_t count) const noexcept;  // so many of them, whatever follows
+  };
+  ValueError read_iso(const char** p, const char* end, IsoNumber* out) noexcept;
+  ValueError take_iso_date(const char** p, const char* end, bool* has_field, bool* in_time) noexcept;
+  ValueError take_iso_time(const char** p, const char* end, bool has_field) noexcept;
+  ValueError add_iso(DatetimeUnit unit, int64_t count, double fraction) noexcept {
+    known_ = 0;  // a unit may come again
+    return add(unit, count, fraction);
+  }
   bool split(std::string_view text) noexcept;
   ValueError take_time(std::string_view text, bool negative) noexcept;
   ValueError take_number(std::string_view text) noexcept;
@@ -102,6 +120,7 @@ class IntervalParser {
   bool has_unit_ = false;
   DatetimeUnit unit_ = DatetimeUnit::kSecond;
   bool ago_ = false;
+  bool is_all_negative_ = false;
   uint32_t known_ = 0;
   Sum sum_;
 };
@@ -169,7 +188,7 @@ ValueError IntervalParser::take_time(std::string_view text, bool negative) noexc
   if (!fits) return ValueError::kIntervalFieldRange;
   has_unit_ = true;
   unit_ = DatetimeUnit::kDay;
-  return mark(kIntervalHour | kIntervalMinute | kIntervalSecond);
+  return mark(kIntervalHour | kIntervalMinute | kAllSeconds);
 }
 
 // What the rightmost number without a unit counts.
@@ -186,14 +205,14 @@ ValueError IntervalParser::add(DatetimeUnit unit, int64_t count, double fraction
   uint32_t bits = 0;
   switch (unit) {
     case DatetimeUnit::kMicroseconds:
-      fits = sum_.add_micros(count, fraction, 1), bits = 1u << 16;
+      fits = sum_.add_micros(count, fraction, 1), bits = kMicrosecondBit;
       break;
     case DatetimeUnit::kMilliseconds:
-      fits = sum_.add_micros(count, fraction, 1000), bits = 1u << 17;
+      fits = sum_.add_micros(count, fraction, 1000), bits = kMillisecondBit;
       break;
     case DatetimeUnit::kSecond:
       fits = sum_.add_micros(count, fraction, kMicrosPerSecond);
-      bits = fraction == 0 ? kIntervalSecond : kIntervalSecond | 1u << 16 | 1u << 17;
+      bits = fraction == 0 ? static_cast<uint32_t>(kIntervalSecond) : kAllSeconds;
       break;
     case DatetimeUnit::kMinute:
       fits = sum_.add_micros(count, fraction, 60 * kMicrosPerSecond), bits = kIntervalMinute;
@@ -232,15 +251,17 @@ ValueError IntervalParser::add(DatetimeUnit unit, int64_t count, double fraction
 ValueError IntervalParser::take_number(std::string_view text) noexcept {
   const char* p = text.data();
   const char* end = p + text.size();
-  bool negative = *p == '-';
+  const bool negative = *p == '-' || is_all_negative_;
   if (*p == '+' || *p == '-') {
     for (++p; p < end && is_space(*p);) ++p;
   }
   DatetimeUnit unit = has_unit_ ? unit_ : last_unit();
-  int64_t value = 0;
+  uint64_t size = 0;
   double fraction = 0;
-  auto result = std::from_chars(p, end, value);
-  if (result.ec == std::errc::result_out_of_range) return ValueError::kIntervalFieldRange;
+  const auto result = std::from_chars(p, end, size);
+  const uint64_t most = uint64_t{INT64_MAX} + (negative ? 1 : 0);
+  if (result.ec == std::errc::result_out_of_range || size > most) return ValueError::kIntervalFieldRange;
+  auto value = static_cast<int64_t>(negative ? 0 - size : size);
   p = result.ptr;
   if (p < end && *p == '-') {  // years-months
     int32_t months = 0;
@@ -248,7 +269,7 @@ ValueError IntervalParser::take_number(std::string_view text) noexcept {
     if (second.ec == std::errc::result_out_of_range || months < 0 || months >= 12)
       return ValueError::kIntervalFieldRange;
     if (second.ptr != end || second.ptr == p + 1) return ValueError::kInvalidDatetimeText;
-    if (__builtin_mul_overflow(value, 12, &value) || __builtin_add_overflow(value, months, &value))
+    if (__builtin_mul_overflow(value, 12, &value) || __builtin_add_overflow(value, negative ? -months : months, &value))
       return ValueError::kIntervalFieldRange;
     unit = DatetimeUnit::kMonth;
     p = end;
@@ -259,8 +280,7 @@ ValueError IntervalParser::take_number(std::string_view text) noexcept {
       p = end;
   }
   if (p != end) return ValueError::kInvalidDatetimeText;
-  if (negative) value = -value, fraction = -fraction;
-  return add(unit, value, fraction);
+  return add(unit, value, negative ? -fraction : fraction);
 }
 
 ValueError IntervalParser::take_word(std::string_view text) noexcept {
@@ -275,6 +295,10 @@ ValueError IntervalParser::take_word(std::string_view text) noexcept {
 
 ValueError IntervalParser::parse(std::string_view text, Interval* out) noexcept {
   if (!split(text)) return ValueError::kInvalidDatetimeText;
+  // the SQL standard's "-1 1:00:00": the first sign is that of all fields where no other one is written
+  const auto has_sign = [](const Field& field) { return field.kind == FieldKind::kSigned; };
+  is_all_negative_ = session_interval_style() == IntervalStyle::kSqlStandard && count_ > 0 &&
+                     fields_[0].text[0] == '-' && std::none_of(fields_ + 1, fields_ + count_, has_sign);
   for (int i = count_ - 1; i >= 0; --i) {
     const Field& field = fields_[i];
     bool is_signed = field.kind == FieldKind::kSigned;
@@ -282,7 +306,7 @@ ValueError IntervalParser::parse(std::string_view text, Interval* out) noexcept 
     if (field.kind == FieldKind::kWord)
       error = take_word(field.text);
     else if (field.kind == FieldKind::kTime || (is_signed && field.text.find(':') != std::string_view::npos))
-      error = take_time(field.text.substr(is_signed ? 1 : 0), field.text[0] == '-');
+      error = take_time(field.text.substr(is_signed ? 1 : 0), field.text[0] == '-' || is_all_negative_);
     else
       error = take_number(field.text);
     if (error != ValueError::kNone) return error;
@@ -290,56 +314,113 @@ ValueError IntervalParser::parse(std::string_view text, Interval* out) noexcept 
   return known_ == 0 ? ValueError::kInvalidDatetimeText : sum_.finish(ago_, out);
 }
 
-// P1Y2M3W4DT5H6M7.8S
+bool IntervalParser::IsoNumber::is_digits(size_t count) const noexcept {
+  size_t digits = text.find_first_not_of("0123456789");
+  if (digits == text.npos) digits = text.size();
+  return digits == count;
+}
+
+ValueError IntervalParser::read_iso(const char** p, const char* end, IsoNumber* out) noexcept {
+  constexpr double kMost = 1e15;
+  const char* start = *p;
+  if (start == end || !(is_digit(*start) || *start == '-' || *start == '.')) return ValueError::kInvalidDatetimeText;
+  double value = 0;
+  const auto result = std::from_chars(start, end, value);
+  if (result.ec != std::errc()) return ValueError::kInvalidDatetimeText;
+  if (!(value > -kMost && value < kMost)) return ValueError::kIntervalFieldRange;
+  out->text = {start, static_cast<size_t>(result.ptr - start)};
+  out->whole = static_cast<int64_t>(value);
+  out->fraction = value - static_cast<double>(out->whole);
+  *p = result.ptr;
+  return ValueError::kNone;
+}
+
+// A number of the days and what follows: 1Y, 20000102, 2000-01-02.
+ValueError IntervalParser::take_iso_date(const char** p, const char* end, bool* has_field, bool* in_time) noexcept {
+  IsoNumber number;
+  if (ValueError error = read_iso(p, end, &number); error != ValueError::kNone) return error;
+  const char unit = *p < end ? *(*p)++ : '\0';
+  static constexpr char kLetters[] = "YMWD";
+  static constexpr DatetimeUnit kUnits[] = {DatetimeUnit::kYear, DatetimeUnit::kMonth, DatetimeUnit::kWeek,
+                                            DatetimeUnit::kDay};
+  if (const char* letter = std::strchr(kLetters, unit); unit != '\0' && letter != nullptr) {
+    *has_field = true;
+    return add_iso(kUnits[letter - kLetters], number.whole, number.fraction);
+  }
+  if ((unit != '\0' && unit != 'T' && unit != '-') || *has_field) return ValueError::kInvalidDatetimeText;
+  *has_field = true;
+  *in_time = unit == 'T';
+  if (unit != '-' && number.is_digits(8)) {
+    ValueError error = add_iso(DatetimeUnit::kYear, number.whole / 10000, 0);
+    if (error == ValueError::kNone) error = add_iso(DatetimeUnit::kMonth, number.whole / 100 % 100, 0);
+    return error != ValueError::kNone ? error : add_iso(DatetimeUnit::kDay, number.whole % 100, number.fraction);
+  }
+  ValueError error = add_iso(DatetimeUnit::kYear, number.whole, number.fraction);
+  char next = unit;
+  for (const DatetimeUnit part : {DatetimeUnit::kMonth, DatetimeUnit::kDay}) {
+    if (error != ValueError::kNone || next != '-') return error;
+    if (error = read_iso(p, end, &number); error != ValueError::kNone) return error;
+    error = add_iso(part, number.whole, number.fraction);
+    next = *p < end ? *(*p)++ : '\0';
+    *in_time = next == 'T';
+  }
+  return error != ValueError::kNone || next == '\0' || next == 'T' ? error : ValueError::kInvalidDatetimeText;
+}
+
+// A number of the time and what follows: 1H, 101112, 10:11:12.
+ValueError IntervalParser::take_iso_time(const char** p, const char* end, bool has_field) noexcept {
+  IsoNumber number;
+  if (ValueError error = read_iso(p, end, &number); error != ValueError::kNone) return error;
+  const char unit = *p < end ? *(*p)++ : '\0';
+  static constexpr char kLetters[] = "HMS";
+  static constexpr DatetimeUnit kUnits[] = {DatetimeUnit::kHour, DatetimeUnit::kMinute, DatetimeUnit::kSecond};
+  if (const char* letter = std::strchr(kLetters, unit); unit != '\0' && letter != nullptr)
+    return add_iso(kUnits[letter - kLetters], number.whole, number.fraction);
+  if ((unit != '\0' && unit != ':') || has_field) return ValueError::kInvalidDatetimeText;
+  if (unit == '\0' && number.is_digits(6)) {
+    ValueError error = add_iso(DatetimeUnit::kHour, number.whole / 10000, 0);
+    if (error == ValueError::kNone) error = add_iso(DatetimeUnit::kMinute, number.whole / 100 % 100, 0);
+    if (error == ValueError::kNone) error = add_iso(DatetimeUnit::kSecond, number.whole % 100, 0);
+    // a fraction is one of microseconds, as PostgreSQL takes it
+    return error != ValueError::kNone ? error : add_iso(DatetimeUnit::kMicroseconds, 0, number.fraction);
+  }
+  ValueError error = add_iso(DatetimeUnit::kHour, number.whole, number.fraction);
+  char next = unit;
+  for (const DatetimeUnit part : {DatetimeUnit::kMinute, DatetimeUnit::kSecond}) {
+    if (error != ValueError::kNone || next != ':') return error;
+    if (error = read_iso(p, end, &number); error != ValueError::kNone) return error;
+    error = add_iso(part, number.whole, number.fraction);
+    next = *p < end ? *(*p)++ : '\0';
+  }
+  return error != ValueError::kNone || next == '\0' ? error : ValueError::kInvalidDatetimeText;
+}
+
+// P1Y2M3W4DT5H6M7.8S, and ISO 8601's alternative formats.
 ValueError IntervalParser::parse_iso(std::string_view text, Interval* out) noexcept {
   const char* p = text.data() + 1;
   const char* end = text.data() + text.size();
-  bool in_time = false, any = false;
+  bool in_time = false, has_field = false;
   while (p < end) {
-    if (*p == 'T') {
-      if (in_time) return ValueError::kInvalidDatetimeText;
+    if (*p == 'T' && !in_time) {
       in_time = true;
+      has_field = false;
       ++p;
       continue;
     }
-    bool negative = *p == '-';
-    if (*p == '+' || *p == '-') ++p;
-    int64_t value = 0;
-    double fraction = 0;
-    auto result = std::from_chars(p, end, value);
-    if (result.ec == std::errc::result_out_of_range) return ValueError::kIntervalFieldRange;
-    bool digits = result.ptr != p;
-    p = result.ptr;
-    if (p < end && *p == '.') {
-      auto rest = std::from_chars(p, end, fraction, std::chars_format::fixed);
-      digits |= rest.ec == std::errc();
-      p = rest.ec == std::errc() ? rest.ptr : p + 1;
-    }
-    if (!digits || p == end) return ValueError::kInvalidDatetimeText;
-    if (negative) value = -value, fraction = -fraction;
-    static constexpr char kDate[] = "YMWD";
-    static constexpr DatetimeUnit kDateUnits[] = {DatetimeUnit::kYear, DatetimeUnit::kMonth, DatetimeUnit::kWeek,
-                                                  DatetimeUnit::kDay};
-    static constexpr char kTime[] = "HMS";
-    static constexpr DatetimeUnit kTimeUnits[] = {DatetimeUnit::kHour, DatetimeUnit::kMinute, DatetimeUnit::kSecond};
-    const char* letter = std::strchr(in_time ? kTime : kDate, *p);
-    if (letter == nullptr || *p == 0) return ValueError::kInvalidDatetimeText;
-    DatetimeUnit unit = in_time ? kTimeUnits[letter - kTime] : kDateUnits[letter - kDate];
-    known_ = 0;  // a unit may come again
-    if (ValueError error = add(unit, value, fraction); error != ValueError::kNone) return error;
-    any = true;
-    ++p;
+    const bool was_time = in_time;
+    const ValueError error = in_time ? take_iso_time(&p, end, has_field) : take_iso_date(&p, end, &has_field, &in_time);
+    if (error != ValueError::kNone) return error;
+    has_field = was_time == in_time;
   }
-  return any ? sum_.finish(false, out) : ValueError::kInvalidDatetimeText;
+  return sum_.finish(false, out);
 }
 
 }  // namespace
 
 ValueError interval_parse(std::string_view text, int32_t fields, Interval* out) noexcept {
   IntervalParser parser(fields);
-  ValueError error = parser.parse(text, out);
-  if (error == ValueError::kInvalidDatetimeText && text.size() > 1 && text[0] == 'P')
-    error = IntervalParser(fields).parse_iso(text, out);
+  const bool is_iso = text.size() > 1 && text[0] == 'P';
+  const ValueError error = is_iso ? parser.parse_iso(text, out) : parser.parse(text, out);
   if (error != ValueError::kNone) return error;
   interval_cut(fields, out);
   return ValueError::kNone;

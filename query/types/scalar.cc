@@ -1,8 +1,12 @@
 #include "types/scalar.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
+#include <limits>
 
+#include "types/timezone.h"
 #include "types/wide.h"
 
 namespace scyper::query {
@@ -190,6 +194,17 @@ ValueError float8_parse(std::string_view text, double* out, std::string_view* nu
   return ValueError::kNone;
 }
 
+namespace {
+
+// With a number of digits that a session asks for: printf's %g.
+char* write_rounded(double value, int digits, char* out) noexcept {
+  char text[40];
+  const int size = std::snprintf(text, sizeof(text), "%.*g", std::max(1, digits), value);
+  return write_word({text, static_cast<size_t>(size)}, out);
+}
+
+}  // namespace
+
 char* float8_format(double value, char* out) noexcept {
   if (std::isnan(value)) return write_word("NaN", out);
   if (std::signbit(value)) {
@@ -198,6 +213,8 @@ char* float8_format(double value, char* out) noexcept {
   }
   if (std::isinf(value)) return write_word("Infinity", out);
   if (value == 0) return write_word("0", out);
+  if (const int extra = session_float_digits(); extra <= 0) [[unlikely]]
+    return write_rounded(value, std::numeric_limits<double>::digits10 + extra, out);
   ShortestDigits shortest;
   find_shortest(value, &shortest);
   // the thresholds of printf's %.15g
@@ -211,6 +228,8 @@ char* float4_format(double value, char* out) noexcept {
     *out++ = '-';
     value = -value;
   }
+  if (const int extra = session_float_digits(); extra <= 0) [[unlikely]]
+    return write_rounded(value, std::numeric_limits<float>::digits10 + extra, out);
   char text[40];
   ShortestDigits shortest;
   take_apart(text,

@@ -33,7 +33,7 @@ inline char* bool_format(bool value, char* out) noexcept {
 }
 inline std::string_view bool_text(bool value) noexcept { return value ? "true" : "false"; }
 inline char* int8_format(int64_t value, char* out) noexcept { return write_signed(out, value); }
-// The shortest text that reads back as the same value (extra_float_digits = 1).
+// The shortest text that reads back as the same value, or as the session's extra_float_digits asks.
 char* float8_format(double value, char* out) noexcept;
 char* float4_format(double value, char* out) noexcept;  // of a value that a real can hold
 

@@ -31,7 +31,8 @@ namespace {
 
 constexpr int64_t kUnixToEpochSeconds = 946684800;  // 2000-01-01
 constexpr size_t kNameMax = 64;
-constexpr int kZoneDepthMax = 4;  // posix/America/Argentina/Ushuaia: 3
+constexpr int kTransitionsMax = 1000;  // zones with daylight saving time change for ever
+constexpr int kZoneDepthMax = 4;       // posix/America/Argentina/Ushuaia: 3
 
 bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -129,6 +130,7 @@ bool read_posix(std::string_view name, int64_t* east) noexcept {
 }
 
 ValueError shift(int64_t time, int64_t seconds, int64_t* out) noexcept {
+  if (!is_finite_timestamp(time)) return *out = time, ValueError::kNone;
   if (__builtin_add_overflow(time, seconds * kMicrosPerSecond, out)) return ValueError::kTimestampRange;
   return *out < kTimestampMin || *out > kTimestampMax ? ValueError::kTimestampRange : ValueError::kNone;
 }
@@ -139,6 +141,7 @@ int64_t floor_seconds(int64_t time) noexcept {
 }
 
 ValueError clock_to_utc(const absl::TimeZone& zone, int64_t local, int64_t* utc) noexcept {
+  if (!is_finite_timestamp(local)) return *utc = local, ValueError::kNone;
   int64_t seconds = floor_seconds(local);
   absl::TimeZone::TimeInfo info = zone.At(absl::CivilSecond(2000, 1, 1) + seconds);
   absl::Time at = info.kind == absl::TimeZone::TimeInfo::REPEATED ? info.post : info.pre;
@@ -186,22 +189,89 @@ bool zone_is_constant(std::string_view name) noexcept {
   return read_posix(name, &east);
 }
 
+namespace {
+
+// What an abbreviation whose meaning has changed (MSK) means at a time, as PostgreSQL decides: as it was last used
+// until then, else as it was first used later. false: the zone's database does not have it, the zone itself counts.
+bool east_of_abbreviation(std::string_view name, const absl::TimeZone& zone, absl::Time at, int64_t* east) {
+  const auto is_it = [&](absl::Time t) {
+    const absl::TimeZone::CivilInfo info = zone.At(t);
+    if (strncasecmp(info.zone_abbr, name.data(), name.size()) != 0 || info.zone_abbr[name.size()] != '\0') return false;
+    return *east = info.offset, true;
+  };
+  if (is_it(at)) return true;
+  absl::TimeZone::CivilTransition change;
+  for (absl::Time t = at; zone.PrevTransition(t, &change);) {
+    const absl::Time changed = absl::FromUnixSeconds(absl::ToUnixSeconds(zone.At(change.from).pre));
+    if (changed >= t) break;
+    if (is_it(changed - absl::Seconds(1))) return true;
+    t = changed;
+  }
+  absl::Time t = at;
+  for (int i = 0; i < kTransitionsMax && zone.NextTransition(t, &change); ++i) {
+    const absl::Time changed = zone.At(change.to).trans;
+    if (is_it(changed)) return true;
+    if (changed <= t) break;
+    t = changed;
+  }
+  return false;
+}
+
+absl::Time time_of(int64_t utc) { return absl::FromUnixSeconds(floor_seconds(utc) + kUnixToEpochSeconds); }
+
+// The zone that such an abbreviation belongs to.
+bool load_abbreviated(std::string_view name, absl::TimeZone* zone) {
+  const std::string_view full = zone_of_abbreviation(name);
+  return !full.empty() && load(full, zone);
+}
+
+}  // namespace
+
 ValueError zone_to_local(std::string_view name, int64_t utc, int64_t* local) noexcept {
+  if (!is_finite_timestamp(utc))
+    return *local = utc, zone_exists(name) ? ValueError::kNone : ValueError::kTimezoneUnknown;
+  absl::TimeZone zone;
+  if (int64_t east = 0; load_abbreviated(name, &zone)) {
+    if (!east_of_abbreviation(name, zone, time_of(utc), &east)) east = zone.At(time_of(utc)).offset;
+    return shift(utc, east, local);
+  }
   if (DatetimeWord word = find_datetime_word(name); word.kind == WordKind::kZone)
     return shift(utc, zone_seconds(word), local);
-  absl::TimeZone zone;
   if (int64_t east = 0; !load(name, &zone))
     return read_posix(name, &east) ? shift(utc, east, local) : ValueError::kTimezoneUnknown;
   return shift(utc, zone.At(absl::FromUnixSeconds(floor_seconds(utc) + kUnixToEpochSeconds)).offset, local);
 }
 
 ValueError zone_to_utc(std::string_view name, int64_t local, int64_t* utc) noexcept {
+  if (!is_finite_timestamp(local))
+    return *utc = local, zone_exists(name) ? ValueError::kNone : ValueError::kTimezoneUnknown;
+  absl::TimeZone zone;
+  if (int64_t east = 0, about = 0; load_abbreviated(name, &zone)) {
+    if (ValueError error = clock_to_utc(zone, local, &about); error != ValueError::kNone) return error;
+    if (!east_of_abbreviation(name, zone, time_of(about), &east)) return *utc = about, ValueError::kNone;
+    return shift(local, -east, utc);
+  }
   if (DatetimeWord word = find_datetime_word(name); word.kind == WordKind::kZone)
     return shift(local, -zone_seconds(word), utc);
-  absl::TimeZone zone;
   if (int64_t east = 0; !load(name, &zone))
     return read_posix(name, &east) ? shift(local, -east, utc) : ValueError::kTimezoneUnknown;
   return clock_to_utc(zone, local, utc);
+}
+
+std::vector<KnownAbbreviation> known_abbreviations() {
+  std::vector<KnownAbbreviation> known;
+  const absl::Time now = absl::Now();
+  for (const std::string_view word : zone_words()) {
+    KnownAbbreviation& one = known.emplace_back();
+    for (const char c : word) one.name += to_upper(c);
+    one.east_seconds = zone_seconds(find_datetime_word(word));
+    one.is_summer = is_summer_abbreviation(word);
+    absl::TimeZone zone;
+    if (!load_abbreviated(word, &zone)) continue;
+    one.is_summer = false;
+    if (!east_of_abbreviation(word, zone, now, &one.east_seconds)) one.east_seconds = zone.At(now).offset;
+  }
+  return known;
 }
 
 class SessionZone : public std::enable_shared_from_this<SessionZone> {
@@ -209,6 +279,8 @@ class SessionZone : public std::enable_shared_from_this<SessionZone> {
   std::string name;
   std::string mark;
   IntervalStyle style = IntervalStyle::kPostgres;
+  DateStyle date_style;
+  int float_digits = 1;
   bool is_constant = false;
   int64_t east = 0;  // of a constant one, in seconds
   absl::TimeZone zone;
@@ -288,24 +360,47 @@ constexpr char kBeforeStyle = ';';  // no zone's name has one
 constexpr std::string_view kStyleNames[] = {"postgres", "postgres_verbose", "sql_standard", "iso_8601"};
 }  // namespace
 
-std::string make_zone_mark(std::string_view zone, std::string_view style) {
-  if (zone == "UTC") zone = {};
-  if (style.empty() || style == kStyleNames[0]) return std::string(zone);
-  return std::string(zone) + kBeforeStyle + std::string(style);
+std::string make_zone_mark(MarkedSettings values) {
+  auto& [zone, style, date_style, digits] = values;
+  if (zone == "UTC") zone.clear();
+  if (style == kStyleNames[0]) style.clear();
+  if (date_style == date_style_name({})) date_style.clear();
+  if (!digits.empty() && digits[0] != '-' && digits[0] != '0') digits.clear();
+  std::string mark;
+  for (size_t i = kMarkedSettingCount; i-- > 0;)
+    if (i == 0 || !mark.empty() || !values[i].empty())
+      mark.insert(0, (i == 0 ? "" : std::string(1, kBeforeStyle)) + values[i]);
+  return mark;
+}
+
+namespace {
+// The part of a mark before the next style.
+std::string_view take_part(std::string_view* mark) {
+  const size_t end = std::min(mark->find(kBeforeStyle), mark->size());
+  const std::string_view part = mark->substr(0, end);
+  mark->remove_prefix(std::min(end + 1, mark->size()));
+  return part;
+}
+}  // namespace
+
+MarkedSettings parts_of_zone_mark(std::string_view mark) {
+  MarkedSettings parts;
+  for (std::string& part : parts) part = take_part(&mark);
+  return parts;
 }
 
 std::shared_ptr<const SessionZone> make_session_zone(std::string_view mark) {
-  std::string_view name = mark.substr(0, mark.find(kBeforeStyle));
-  if (name.size() == mark.size() && (name.empty() || name == "UTC")) return nullptr;
-  if (name.empty()) name = "UTC";
+  if (mark.empty() || mark == "UTC") return nullptr;
   auto zone = std::make_shared<SessionZone>();
-  zone->name = name;
   zone->mark = mark;
-  if (name.size() < mark.size() || mark.starts_with(kBeforeStyle)) {
-    const std::string_view style = mark.substr(mark.find(kBeforeStyle) + 1);
-    for (size_t i = 0; i < std::size(kStyleNames); ++i)
-      if (kStyleNames[i] == style) zone->style = static_cast<IntervalStyle>(i);
-  }
+  std::string_view name = take_part(&mark);
+  if (name.empty()) name = "UTC";
+  zone->name = name;
+  const std::string_view style = take_part(&mark);
+  for (size_t i = 0; i < std::size(kStyleNames); ++i)
+    if (kStyleNames[i] == style) zone->style = static_cast<IntervalStyle>(i);
+  static_cast<void>(read_date_style(take_part(&mark), &zone->date_style));
+  if (const std::string digits(take_part(&mark)); !digits.empty()) zone->float_digits = std::atoi(digits.c_str());
   if (name == "UTC") {
     zone->is_constant = true;
     return zone;
@@ -330,13 +425,24 @@ std::string_view session_interval_style_name() noexcept {
   return kStyleNames[static_cast<size_t>(session_interval_style())];
 }
 
+DateStyle session_date_style() noexcept {
+  DateStyle style = ZoneScope::current == nullptr ? DateStyle() : ZoneScope::current->date_style;
+  if (IsoDateScope::is_on) style.form = DateForm::kIso;
+  if (DateOrderScope::current != nullptr) style.order = *DateOrderScope::current;
+  return style;
+}
+
+int session_float_digits() noexcept { return ZoneScope::current == nullptr ? 1 : ZoneScope::current->float_digits; }
+
+std::string session_date_style_name() { return date_style_name(session_date_style()); }
+
 std::shared_ptr<const SessionZone> session_zone() noexcept {
   return ZoneScope::current == nullptr ? nullptr : ZoneScope::current->shared_from_this();
 }
 
 int64_t session_zone_east(int64_t utc) noexcept {
   const SessionZone* zone = ZoneScope::current;
-  return zone == nullptr ? 0 : zone->is_constant ? zone->east : zone->at(utc).offset;
+  return zone == nullptr || !is_finite_timestamp(utc) ? 0 : zone->is_constant ? zone->east : zone->at(utc).offset;
 }
 
 std::string session_zone_abbreviation(int64_t utc) {
@@ -355,7 +461,7 @@ ValueError session_clock_to_utc(int64_t local, int64_t* utc) noexcept {
 }
 
 ValueError timestamptz_add(int64_t timestamp, const Interval& interval, int64_t* out) noexcept {
-  if (ZoneScope::current == nullptr || (interval.months == 0 && interval.days == 0))
+  if (ZoneScope::current == nullptr || (interval.months == 0 && interval.days == 0) || !is_finite_timestamp(timestamp))
     return timestamp_add(timestamp, interval, out);
   for (const Interval& part : {Interval{0, 0, interval.months}, Interval{0, interval.days, 0}}) {
     if (part.months == 0 && part.days == 0) continue;

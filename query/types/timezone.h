@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "types/date_style.h"
 #include "types/datetime.h"
 #include "types/value_error.h"
 
@@ -39,11 +41,17 @@ class SessionZone;
 std::string session_zone_name(std::string_view value);
 // How a session's intervals are written (SET IntervalStyle).
 enum class IntervalStyle : uint8_t { kPostgres, kPostgresVerbose, kSqlStandard, kIso8601 };
-// By such a name, or by a mark: the name, then the style of intervals if it is not PostgreSQL's own. Null: UTC and that
-// style, which need no work.
+// By such a name, or by a mark: the name, then the other settings if they are not those of a new session. Null: UTC and
+// those settings, which need no work.
 std::shared_ptr<const SessionZone> make_session_zone(std::string_view mark);
-// The mark of a zone and a style (a value of IntervalStyle). Empty: UTC and PostgreSQL's own style.
-std::string make_zone_mark(std::string_view zone, std::string_view style);
+// Values of the settings that a mark holds, in the order of kMarkedSettings; empty: as in a new session.
+constexpr size_t kMarkedSettingCount = 4;
+constexpr std::string_view kMarkedSettings[kMarkedSettingCount] = {"TimeZone", "IntervalStyle", "DateStyle",
+                                                                   "extra_float_digits"};
+using MarkedSettings = std::array<std::string, kMarkedSettingCount>;
+// Empty: all of them are those of a new session.
+std::string make_zone_mark(MarkedSettings values);
+MarkedSettings parts_of_zone_mark(std::string_view mark);
 
 // While it lives, the zone of what this thread does; the zone outlives it.
 class ZoneScope {
@@ -64,12 +72,18 @@ std::string_view session_zone_name() noexcept;
 std::string_view session_zone_mark() noexcept;
 IntervalStyle session_interval_style() noexcept;
 std::string_view session_interval_style_name() noexcept;
+// Where an IsoDateScope or a DateOrderScope lives, what that says.
+DateStyle session_date_style() noexcept;
+std::string session_date_style_name();
+// extra_float_digits; above 0: the shortest text that reads back as the same value.
+int session_float_digits() noexcept;
 std::shared_ptr<const SessionZone> session_zone() noexcept;
 int64_t session_zone_east(int64_t utc) noexcept;  // seconds
 std::string session_zone_abbreviation(int64_t utc);
-// What the zone's clock shows, which may lie a little beyond the range of timestamps.
+// What the zone's clock shows, which may lie a little beyond the range of timestamps. Infinity stays.
 inline int64_t session_clock(int64_t utc) noexcept {
-  return ZoneScope::current == nullptr ? utc : utc + session_zone_east(utc) * kMicrosPerSecond;
+  const bool is_same = ZoneScope::current == nullptr || !is_finite_timestamp(utc);
+  return is_same ? utc : utc + session_zone_east(utc) * kMicrosPerSecond;
 }
 [[nodiscard]] ValueError session_clock_to_utc(int64_t local, int64_t* utc) noexcept;
 // timestamptz + interval: months and days by the zone's calendar. kTimestampRange.

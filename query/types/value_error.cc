@@ -49,6 +49,10 @@ Fixed fixed_message(ValueError error) {
       return {"22008", "timestamp out of range"};
     case ValueError::kIntervalRange:
       return {"22008", "interval out of range"};
+    case ValueError::kInfiniteDates:
+      return {"22008", "cannot subtract infinite dates"};
+    case ValueError::kInfiniteTimestamps:
+      return {"22008", "cannot subtract infinite timestamps"};
     case ValueError::kDateTimestampRange:
       return {"22008", "date out of range for timestamp"};
     case ValueError::kNegativeSubstringLength:

@@ -40,7 +40,7 @@ enum class ValueError : uint8_t {
   kIntervalFieldRange,
   kTimezoneDisplacement,
   kTimezoneUnknown,   // text: the zone
-  kDatetimeSpecial,   // infinity: not supported. text: the word
+  kDatetimeSpecial,   // 'now' and the like where there is no time. text: the word
   kMalformedArray,    // 22P02; text: the input
   kArrayUnsupported,  // more than one dimension
   kArrayTooLarge,
@@ -48,6 +48,8 @@ enum class ValueError : uint8_t {
   kDateRange,
   kTimestampRange,
   kIntervalRange,
+  kInfiniteDates,
+  kInfiniteTimestamps,
   kDateTimestampRange,  // a date beyond the timestamps
   kUnitUnknown,         // extract, date_trunc; text: the unit, type: of the value
   kUnitNotSupported,    // as above, a unit PostgreSQL knows but not for this type

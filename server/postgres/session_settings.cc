@@ -92,10 +92,9 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
   if (setting->kind == SettingKind::kPath) {
     SCYPER_ASSIGN_OR_RETURN(schemas_, query::schemas_of_path(read));
   }
-  if (setting->kind == SettingKind::kZone || setting->name == "IntervalStyle") {
-    const bool is_zone = setting->kind == SettingKind::kZone;
-    zone_ =
-        query::time_mark(is_zone ? read : values_["TimeZone"].value, is_zone ? values_["IntervalStyle"].value : read);
+  if (query::is_of_time(*setting)) {
+    zone_ = query::time_mark(
+        [&](std::string_view other) { return setting->name == other ? read : values_[std::string(other)].value; });
     query::set_thread_time_zone(zone_);
   }
   if (setting->name == "scyper.receipts") receipts_ = read == "on";

@@ -13,6 +13,7 @@ Status decode_parameter(const SqlType& type, int32_t oid, Format format, std::st
 }
 
 void append_field(const SqlType& type, Format format, const Datum& value, MessageWriter* writer) {
+  if (type.id == TypeId::kVoid) return writer->put_int32(0);  // no bytes, whatever carried it here
   if (format == Format::kBinary) return query::append_sent(type, value, writer);
   if (value.null) return writer->put_int32(-1);
   const size_t place = writer->place_length();

@@ -24,6 +24,7 @@ enum class SettingKind : uint8_t {
   kSwitch,
   kPath,  // search_path
   kZone,  // TimeZone
+  kDateStyle,
   kRole,  // whether the session may take it on is its own to say
   kFreshness,
 };
@@ -49,10 +50,14 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
 // Values by name in lower case: those that a session has given.
 using SettingValues = std::map<std::string, std::string, std::less<>>;
 std::string setting_key(std::string_view name);
-// Time zone and style of intervals in one, as texts of statements begin with them (query/search_path.h). Empty: as in a
-// new session.
-std::string time_mark(std::string_view time_zone, std::string_view interval_style);
-// Texts of timestamptz and intervals that this thread reads and writes outside of programs are as the mark says from
+constexpr std::string_view kDefaultTimeZone = "UTC";
+// Whether the value of a setting decides what texts of dates, times, intervals and floats mean and look like.
+bool is_of_time(const Setting& setting);
+// Those settings in one, as texts of statements begin with them (query/search_path.h). Empty: as in a new session.
+std::string time_mark(const std::function<std::string(std::string_view name)>& value_of);
+// All of them with their values in a mark, by name; an empty value: as in a new session.
+std::vector<std::pair<std::string, std::string>> time_settings_of(std::string_view mark);
+// Texts of dates, times and intervals that this thread reads and writes outside of programs are as the mark says from
 // here on.
 void set_thread_time_zone(std::string_view mark);
 

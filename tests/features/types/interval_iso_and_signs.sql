@@ -1,0 +1,21 @@
+-- ISO 8601's alternative formats, and what the SQL standard's sign before a literal means.
+SELECT interval 'P00021015T103020', interval 'P0002-10-15T10:30:20', interval 'P0002', interval 'P0002-10', interval 'P0002-10-15', interval 'P0002T1S', interval 'P0002-10-15T1S';
+SELECT interval 'PT10', interval 'PT10:30', interval 'PT101112.5', interval 'P1-2-3T4:5:6', interval 'P10.5e4Y', interval 'P1.5', interval 'P1-1.5-1.5', interval 'PT', interval 'P1YT';
+SELECT interval 'P1Y2M3W4DT5H6M7.8S', interval 'P-1Y', interval 'P0.5D';
+SELECT interval 'P';
+SELECT interval 'P+1D';
+SELECT interval 'P1Y2';
+SELECT interval 'PT1:';
+SELECT interval 'P2147483648';
+SELECT interval 'P1-2147483647-2147483647';
+SELECT interval 'P00-00-0.1T2562047788:00:54.775807';
+SELECT interval '-9223372036854775808 microseconds', interval '-2147483648 days', interval '-1-2', interval '- 5 days';
+SELECT interval '-9223372036854775809 microseconds';
+SELECT interval '9223372036854775808 microseconds';
+SELECT '1:20:05 5 microseconds'::interval;
+SELECT '1:20:05 5 days'::interval;
+SET intervalstyle = 'sql_standard';
+SELECT interval '-1 1:00:00', interval '-1-2 3 4:05', interval '-1 day 23 hours 45 min 12.34 sec', interval '-1 year 2 months +1 day', interval '-5 days ago', interval '-1:30';
+SELECT interval '-23 hours 45 min 12.34 sec', interval '-1 year 2 months 1 day 23 hours 45 min +12.34 sec', interval '1 day -1 hours';
+RESET intervalstyle;
+SELECT interval '-1 1:00:00', interval '-1-2 3 4:05';

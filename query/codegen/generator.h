@@ -99,6 +99,13 @@ class Generator {
   Value gen_scalar_subquery(const BoundExpr& expr);
   Value gen_exists(const BoundExpr& expr);
   Value gen_in_subquery(const BoundExpr& expr);
+  // subqueries where they stand (subquery.cc)
+  Value run_scalar_subquery(const BoundExpr& expr);
+  Value run_exists(const BoundExpr& expr);
+  std::vector<uint32_t> open_once(const Plan& plan);
+  void close_once(const std::vector<uint32_t>& queries);
+  Value gen_once(const BoundExpr& expr, const std::function<Value()>& run);
+  void gen_kept_rows(const BoundExpr& in, const Consumer& consume);
   Value arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
   Value float_arithmetic(BuiltinOp op, const Value& a, const Value& b);
   Value integer_arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
@@ -591,7 +598,14 @@ class Generator {
   int64_t scan_count_ = 0;
   std::optional<uint32_t> changed_relation_;   // all its rows are changed: moved when they are opened
   const WholeChunks* whole_chunks_ = nullptr;  // that the next scan may give
-  std::map<uint32_t, Places> filters_;         // of the plan at hand, by number
+  // The result of a subquery that runs once: variables.
+  struct Once {
+    Reg is_known = ir::kNoReg;
+    Value value;
+    Reg rows = ir::kNoReg;  // of IN: TupleStore*, null at first
+  };
+  std::map<uint32_t, Once> once_;       // by BoundQuery::id
+  std::map<uint32_t, Places> filters_;  // of the plan at hand, by number
   GroupJoin* grouping_ = nullptr;              // the next join's partners are groups
   uint32_t loops_ = 0;                         // around the place at hand
   bool staged_ = false;                        // control comes back into a pipeline (stage.cc): ir::demote()

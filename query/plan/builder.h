@@ -59,8 +59,10 @@ class PlanBuilder {
   std::vector<BoundPtr> resolve_all(const std::vector<BoundPtr>& exprs) const;
   // Adds a conjunct of WHERE, HAVING or ON, subqueries in it as joins.
   void add_condition(PlanPtr* tree, BoundPtr conjunct);
+  // When an expression is computed: AND and OR may not need their later arguments, CASE and COALESCE choose branches.
+  enum class Asked : uint8_t { kAlways, kPerhaps, kInBranch };
   // Replaces subqueries of an expression by columns of joins that it puts on the tree.
-  void place_subqueries(BoundPtr* expr, PlanPtr* tree, bool is_lazy);
+  void place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked);
   bool join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark);
   BoundPtr attach_scalar(PlanPtr* tree, Built built);
   BoundPtr attach_static(PlanPtr* tree, Built built);

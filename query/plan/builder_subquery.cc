@@ -6,6 +6,8 @@
 #include "bind/statement_reads.h"
 #include "plan/builder.h"
 #include "plan/expressions.h"
+#include "plan/in_vain.h"
+#include "plan/unique.h"
 
 // Subqueries as joins.
 namespace scyper::query {
@@ -24,7 +26,7 @@ void PlanBuilder::add_condition(PlanPtr* tree, BoundPtr conjunct) {
           return kept_.push_back(std::move(conjunct));
       }
     }
-    place_subqueries(&conjunct, tree, false);
+    place_subqueries(&conjunct, tree, Asked::kAlways);
   }
   std::vector<BoundPtr> conjuncts;
   split_and(std::move(conjunct), &conjuncts);
@@ -35,22 +37,36 @@ void PlanBuilder::add_condition(PlanPtr* tree, BoundPtr conjunct) {
   *tree = make_filter(std::move(*tree), std::move(conjuncts));
 }
 
-void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, bool is_lazy) {
+namespace {
+// Does a subquery run where it stands, when it is asked?
+bool stays(const BoundExpr& e, bool is_branch, bool is_optional) {
+  if (computes_once(*e.query)) return e.kind != BoundKind::kInSubquery;  // the rows of IN are compared by a join
+  return is_branch || (is_optional && shows_in_vain(e));
+}
+}  // namespace
+
+void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked) {
   BoundExpr& e = **expr;
   if (!has_subquery(e)) return;
-  bool branches = e.kind == BoundKind::kCase || e.kind == BoundKind::kCoalesce;
-  for (size_t i = 0; i < e.args.size(); i++) place_subqueries(&e.args[i], tree, is_lazy || (branches && i > 0));
-  // branches that are not taken may not fail; what runs once for all rows runs in front of them
-  if (e.query == nullptr || (is_lazy && !computes_once(*e.query))) return;
+  for (size_t i = 0; i < e.args.size(); i++) {
+    const bool is_logic = e.kind == BoundKind::kAnd || e.kind == BoundKind::kOr;
+    const bool has_branches = e.kind == BoundKind::kCase || e.kind == BoundKind::kCoalesce;
+    const Asked mine = i == 0 ? Asked::kAlways : is_logic ? Asked::kPerhaps : has_branches ? Asked::kInBranch : asked;
+    place_subqueries(&e.args[i], tree, std::max(asked, mine));
+  }
+  if (e.query == nullptr || stays(e, asked == Asked::kInBranch, asked == Asked::kPerhaps)) return;
   if (e.kind == BoundKind::kScalarSubquery) {
     Built built = build(*e.query);
     Unnesting unnesting(tree, next_relation_, &shared_);
     bool can = unnesting.can(*built.root);
+    bool is_correlated = unnesting.is_correlated(*built.root), draws = false;
     for (const auto& output : built.outputs) {
-      std::set<uint32_t> used = relations_of(*output);
-      can &= !has_subquery(*output) || !intersects(used, produced_by(**tree));
+      const bool reads = intersects(relations_of(*output), produced_by(**tree));
+      can &= !has_subquery(*output) || !reads;
+      is_correlated |= reads;
+      draws |= calls_volatile(*output);
     }
-    if (!can) return;
+    if (!can || (is_correlated && draws)) return;
     BoundPtr value = attach_scalar(tree, std::move(built));
     kept_.push_back(std::exchange(*expr, std::move(value)));
     return;
@@ -83,7 +99,7 @@ bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKi
   bool exists = subquery.kind == BoundKind::kExists;
   strip(&built.root, !exists);
   const bool draws =
-      std::any_of(built.outputs.begin(), built.outputs.end(), [](const auto& e) { return is_volatile(*e); });
+      std::any_of(built.outputs.begin(), built.outputs.end(), [](const auto& e) { return is_volatile(*e) || has_subquery(*e); });
   if (!exists && draws) name_outputs(&built);  // once for each of its rows, not for each pair
   if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return false;
   std::vector<BoundPtr> conjuncts, doubtful;
@@ -146,6 +162,15 @@ bool PlanBuilder::attach(PlanPtr* tree, PlanPtr node, JoinKind kind, std::vector
   return true;
 }
 
+namespace {
+// A subquery of one row: a second partner needs no watch where it is certain that there is none.
+void claim_one_partner(PlanNode* join) {
+  if (!has_one_partner(*join)) return;
+  join->join = JoinKind::kLeft;
+  join->has_one_partner = true;
+}
+}  // namespace
+
 BoundPtr PlanBuilder::attach_scalar(PlanPtr* tree, Built built) {
   strip(&built.root, true);
   PlanNode* join = nullptr;
@@ -166,7 +191,8 @@ BoundPtr PlanBuilder::attach_scalar(PlanPtr* tree, Built built) {
   BoundPtr reference = make_reference({map->relation, 0}, output->type, true);
   map->exprs.push_back(std::move(output));
   map->inputs.push_back(std::move(built.root));
-  attach(tree, std::move(map), built.one_row ? JoinKind::kLeft : JoinKind::kSingle, {}, &join);
+  attach(tree, std::move(map), JoinKind::kSingle, {}, &join);
+  if (built.one_row) claim_one_partner(join);
   return reference;
 }
 
@@ -188,7 +214,8 @@ BoundPtr PlanBuilder::attach_static(PlanPtr* tree, Built built) {
     BoundPtr reference = make_reference({map->relation, 0}, output->type, true);
     map->exprs.push_back(std::move(output));
     map->inputs.push_back(std::move(built.root));
-    attach(tree, std::move(map), JoinKind::kLeft, {}, &join);
+    attach(tree, std::move(map), JoinKind::kSingle, {}, &join);
+    claim_one_partner(join);
     return reference;
   }
   Unnesting::raise_order(group);
@@ -213,6 +240,7 @@ BoundPtr PlanBuilder::attach_static(PlanPtr* tree, Built built) {
   std::vector<BoundPtr> conjuncts = Unnesting::join_conjuncts(stands);
   *tree = make_join(JoinKind::kLeft, std::move(*tree), std::move(built.root));
   (*tree)->conjuncts = std::move(conjuncts);
+  (*tree)->has_one_partner = true;
   return output;
 }
 

@@ -82,7 +82,7 @@ class Eliminator {
       return true;
     }
     if (n.kind == PlanKind::kGroup && n.aggregates.empty() && !n.exprs.empty() && has_distinct_rows(n))
-      (*node)->kind = PlanKind::kMap;  // its columns are computed as they were, row by row
+      (*node)->kind = PlanKind::kMap, (*node)->is_distinct = true;  // its columns are computed as they were
     return false;
   }
 

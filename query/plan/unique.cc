@@ -129,6 +129,14 @@ bool is_unique(const PlanNode& node, const std::set<ColumnId>& columns) {
       return true;
     case PlanKind::kWindow:  // a column more for each row
       return is_unique(*node.inputs[0], columns);
+    case PlanKind::kShared: {
+      if (node.shared->plan == nullptr) return false;
+      if (node.relation == kNoRelation) return is_unique(*node.shared->plan, columns);
+      std::set<ColumnId> theirs;
+      for (uint32_t i = 0; i < node.columns.size(); i++)
+        if (columns.count({node.relation, i}) != 0) theirs.insert(node.columns[i].id);
+      return is_unique(*node.shared->plan, theirs);
+    }
     default:
       return false;
   }

@@ -460,9 +460,10 @@ class Generator {
   void gen_checks(const BoundDml& dml, const std::vector<RowCheck>& checks, const ColumnValue& value_of);
   void begin_events(const BoundDml& dml);
   void note_event(const BoundDml& dml, const ColumnValue& old_value, const ColumnValue& new_value);
-  void end_events(const BoundDml& dml);
+  void end_events(const BoundDml& dml, const std::function<void(const BoundDml&)>& begin_action);
   void gen_references(const BoundDml& dml, Reg event, size_t width);
-  void gen_reaction(const RowReaction& reaction, const ColumnValue& old_value);
+  void gen_reaction(const RowReaction& reaction, const ColumnValue& old_value,
+                    const std::function<void(const BoundDml&)>& begin_action);
   ConflictState begin_conflict(const BoundDml& dml);
   Block gen_conflict(const BoundDml& dml, const ConflictState& state, Reg partition, Reg tid, const Values& values,
                      const Consumer& returning);

@@ -132,6 +132,7 @@ void PlanBuilder::add_inner(PlanPtr* tree, PlanPtr input) {
 }
 
 PlanPtr PlanBuilder::build_relation(const Relation& relation) {
+  built_.insert(relation.id);
   PlanPtr node;
   switch (relation.kind) {
     case RelationKind::kTable:

@@ -22,6 +22,7 @@ void PlanBuilder::add_condition(PlanPtr* tree, BoundPtr conjunct) {
       bool plain =
           std::none_of(inner.args.begin(), inner.args.end(), [](const BoundPtr& e) { return has_subquery(*e); });
       if (plain && (!negated || !is_in || certain)) {
+        rename_copy(inner.query.get());
         if (join_subquery(tree, inner, negated ? JoinKind::kAnti : JoinKind::kSemi, nullptr))
           return kept_.push_back(std::move(conjunct));
       }
@@ -55,6 +56,7 @@ void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked) {
     place_subqueries(&e.args[i], tree, std::max(asked, mine));
   }
   if (e.query == nullptr || stays(e, asked == Asked::kInBranch, asked == Asked::kPerhaps)) return;
+  rename_copy(e.query.get());
   if (e.kind == BoundKind::kScalarSubquery) {
     Built built = build(*e.query);
     Unnesting unnesting(tree, next_relation_, &shared_);

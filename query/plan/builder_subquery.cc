@@ -41,8 +41,9 @@ void PlanBuilder::add_condition(PlanPtr* tree, BoundPtr conjunct) {
 namespace {
 // Does a subquery run where it stands, when it is asked?
 bool stays(const BoundExpr& e, bool is_branch, bool is_optional) {
-  if (computes_once(*e.query)) return e.kind != BoundKind::kInSubquery;  // the rows of IN are compared by a join
-  return is_branch || (is_optional && shows_in_vain(e));
+  const bool is_drawn = reads_drawn_rows(*e.query);
+  if (computes_once(*e.query)) return e.kind != BoundKind::kInSubquery && !is_drawn;  // a join compares rows of IN
+  return is_branch || (is_optional && shows_in_vain(e) && !is_drawn);
 }
 }  // namespace
 

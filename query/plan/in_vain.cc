@@ -81,6 +81,17 @@ bool calls_volatile(const BoundExpr& expr) {
   return found;
 }
 
+bool reads_drawn_rows(const BoundQuery& query) {
+  bool found = false;
+  RelationWalk walk, inside;
+  inside.on_expr = [&](BoundExpr& e) { found |= changes_or_varies(e); };
+  walk.on_relation = [&](Relation& relation) {
+    if (relation.kind == RelationKind::kCommon) inside.walk(relation.common.get());
+  };
+  walk.walk(const_cast<BoundQuery*>(&query));  // which changes nothing
+  return found;
+}
+
 bool shows_in_vain(const BoundExpr& subquery) {
   const BoundQuery& query = *subquery.query;
   if (subquery.kind == BoundKind::kScalarSubquery && !has_one_row_at_most(query)) return true;

@@ -13,4 +13,7 @@ bool shows_in_vain(const BoundExpr& subquery);
 // nor do subqueries that run once for the whole statement.
 bool calls_volatile(const BoundExpr& expr);
 
+// Does it read a query of WITH that is volatile? Where it stands it would compute one of its own.
+bool reads_drawn_rows(const BoundQuery& query);
+
 }  // namespace scyper::query

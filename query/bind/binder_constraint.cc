@@ -409,7 +409,8 @@ Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storag
     new_row->alias = kNewRow;
     scope.add(new_row.get(), false);
     changes = absl::StrCat(
-        "(", pairs(kOldRow, schema, key.referenced, kNewRow, schema, key.referenced, " IS DISTINCT FROM ", " OR "), ")");
+        "(", pairs(kOldRow, schema, key.referenced, kNewRow, schema, key.referenced, " IS DISTINCT FROM ", " OR "),
+        ")");
   }
   for (const uint32_t column : key.referenced)  // nobody refers to a key with NULL in it
     if (!schema.columns[column].not_null)

@@ -493,8 +493,8 @@ void forget_outputs(BoundQuery* query) {
   const bool has_sets = std::any_of(query->from.begin(), query->from.end(),
                                     [](const FromEntry& entry) { return entry.relation->alias == "*SELECT*"; });
   if (query->set != SetOp::kNone || (query->aggregated && query->groups.empty()) || !query->aggregates.empty() ||
-      !query->grouping_sets.empty() || !query->having.empty() || !query->windows.empty() ||
-      query->offset != nullptr || is_limited || has_sets)
+      !query->grouping_sets.empty() || !query->having.empty() || !query->windows.empty() || query->offset != nullptr ||
+      is_limited || has_sets)
     return;
   query->aggregated = false;
   query->groups.clear();

@@ -101,8 +101,9 @@ class ReadKeeper {
 
   // Reads nothing of the row at hand.
   static bool is_given(const BoundExpr& e) {
-    return e.query == nullptr && (e.kind == BoundKind::kConst || e.kind == BoundKind::kVariable || !e.args.empty() ||
-                                  e.kind == BoundKind::kUserCall || e.kind == BoundKind::kBuiltin) &&
+    return e.query == nullptr &&
+           (e.kind == BoundKind::kConst || e.kind == BoundKind::kVariable || !e.args.empty() ||
+            e.kind == BoundKind::kUserCall || e.kind == BoundKind::kBuiltin) &&
            std::all_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return is_given(*arg); });
   }
 

@@ -97,8 +97,8 @@ void Generator::note_event(const BoundDml& dml, const ColumnValue& old_value, co
   }
 }
 
-// All rows have changed. begin_action: comes before an action runs for one of them. Actions may add rows to those at hand (cycles of foreign keys): the loop sees them too. What
-// follows the rows that actions change is up to end_dml().
+// All rows have changed. begin_action: comes before an action runs for one of them. Actions may add rows to those at
+// hand (cycles of foreign keys): the loop sees them too. What follows the rows that actions change is up to end_dml().
 void Generator::end_events(const BoundDml& dml, const std::function<void(const BoundDml&)>& begin_action) {
   size_t number = 0;
   while (number < events_.size() && events_[number].dml != &dml) number++;

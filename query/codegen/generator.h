@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "bind/bound.h"
+#include "codegen/generator_state.h"
 #include "codegen/join_plan.h"
 #include "codegen/lookup.h"
 #include "codegen/row_source.h"
@@ -445,12 +446,6 @@ class Generator {
 
   // --- rules of tables (constraint.cc) ---
   using ColumnValue = std::function<Value(uint32_t)>;
-  // Rows that a statement has changed, as far as foreign keys ask for them.
-  struct RowEvents {
-    const BoundDml* dml;
-    Reg rows;  // RowBuffer*: old columns, new columns, with references the row's partition and tid
-    size_t width;
-  };
   struct ConflictState {
     uint32_t descriptor = 0;
     Reg seen = ir::kNoReg;  // KeyTable*: rows that this statement has inserted or updated
@@ -567,21 +562,12 @@ class Generator {
   const Values* outputs_ = nullptr;                                                  // values of kSubqueryOutput
   Block handler_ = 0, fail_block_ = 0, misclassified_block_ = 0, return_block_ = 0;  // fail: returns Outcome::kError
   std::map<std::pair<Block, int>, Block> raise_blocks_;
-  struct Loop {
-    Block exit, next;
-    uint32_t for_loops = 0;  // around its body
-  };
-  std::map<uint32_t, Loop> labels_;
+  std::map<uint32_t, LoopBlocks> labels_;
   uint32_t for_loops_ = 0;              // around the place at hand
   std::vector<Remembered> remembered_;  // of the loops around
   std::vector<std::unique_ptr<Relation>> insert_targets_;
-  std::vector<RowEvents> events_;  // of the statements around
-  uint32_t next_relation_ = 0;     // numbers for what plans compute
-  struct WorkingTable {
-    Reg store = ir::kNoReg;  // a variable
-    std::vector<TupleField> fields;
-    int64_t bytes = 0;
-  };
+  std::vector<RowEvents> events_;                                    // of the statements around
+  uint32_t next_relation_ = 0;                                       // numbers for what plans compute
   std::map<uint32_t, WorkingTable> working_tables_;                  // of recursive queries, by SharedPlan::number
   std::map<uint32_t, std::pair<Reg, StoredColumns>> shared_stores_;  // by SharedPlan::number
   Reg row_count_ = ir::kNoReg, told_rows_ = ir::kNoReg;              // I64 variables: rows of the statement; ROW_COUNT
@@ -599,14 +585,8 @@ class Generator {
   int64_t scan_count_ = 0;
   std::optional<uint32_t> changed_relation_;   // all its rows are changed: moved when they are opened
   const WholeChunks* whole_chunks_ = nullptr;  // that the next scan may give
-  // The result of a subquery that runs once: variables.
-  struct Once {
-    Reg is_known = ir::kNoReg;
-    Value value;
-    Reg rows = ir::kNoReg;  // of IN: TupleStore*, null at first
-  };
-  std::map<uint32_t, Once> once_;       // by BoundQuery::id
-  std::map<uint32_t, Places> filters_;  // of the plan at hand, by number
+  std::map<uint32_t, OnceResult> once_;        // of subqueries, by BoundQuery::id
+  std::map<uint32_t, Places> filters_;         // of the plan at hand, by number
   GroupJoin* grouping_ = nullptr;              // the next join's partners are groups
   uint32_t loops_ = 0;                         // around the place at hand
   bool staged_ = false;                        // control comes back into a pipeline (stage.cc): ir::demote()

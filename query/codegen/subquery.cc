@@ -23,7 +23,7 @@ std::vector<uint32_t> Generator::open_once(const Plan& plan) {
   auto open = [&](const BoundExpr& e) {
     if (e.query == nullptr || e.query->id == 0 || once_.count(e.query->id) != 0 || !is_independent(*e.query)) return;
     added.push_back(e.query->id);
-    Once& once = once_[e.query->id];
+    OnceResult& once = once_[e.query->id];
     if (e.kind == BoundKind::kInSubquery) {
       once.rows = b_.new_variable(Type::kPtr);
       return b_.assign(once.rows, b_.null_pointer());
@@ -47,7 +47,7 @@ void Generator::close_once(const std::vector<uint32_t>& queries) {
 Value Generator::gen_once(const BoundExpr& expr, const std::function<Value()>& run) {
   const auto kept = once_.find(expr.query->id);
   if (kept == once_.end()) return run();
-  const Once once = kept->second;
+  const OnceResult once = kept->second;
   Block compute = b_.new_block(), known = b_.new_block();
   b_.branch(once.is_known, known, compute, 1);
   b_.set_block(compute);

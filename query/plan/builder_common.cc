@@ -127,6 +127,8 @@ void PlanBuilder::rename_copy(BoundQuery* query) {
     if (is_new) name->second = new_relation();
     relation->id = name->second;
     renamed.push_back(relation);
+    const auto common = relation->computes_common ? commons_.find(relation->common.get()) : commons_.end();
+    if (common != commons_.end() && !common->second.is_open) commons_.erase(common);  // it reads relations around
   };
   rename_below(query, rename);
   rewrite(query, [&](BoundPtr* e) {

@@ -59,6 +59,7 @@ void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked) {
   if (e.query == nullptr || stays(e, asked == Asked::kInBranch, asked == Asked::kPerhaps)) return;
   rename_copy(e.query.get());
   if (e.kind == BoundKind::kScalarSubquery) {
+    std::set<uint32_t> before = built_;
     Built built = build(*e.query);
     Unnesting unnesting(tree, next_relation_, &shared_);
     bool can = unnesting.can(*built.root);
@@ -69,7 +70,10 @@ void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked) {
       is_correlated |= reads;
       draws |= calls_volatile(*output);
     }
-    if (!can || (is_correlated && draws)) return;
+    if (!can || (is_correlated && draws)) {
+      built_ = std::move(before);
+      return;
+    }
     BoundPtr value = attach_scalar(tree, std::move(built));
     kept_.push_back(std::exchange(*expr, std::move(value)));
     return;
@@ -98,13 +102,18 @@ void strip(PlanPtr* node, bool keeps_columns) {
 
 // EXISTS and IN as semi, anti or mark join. false: it has to run where it stands.
 bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark) {
+  std::set<uint32_t> before = built_;
+  auto give_up = [&] {
+    built_ = std::move(before);
+    return false;
+  };
   Built built = build(*subquery.query);
   bool exists = subquery.kind == BoundKind::kExists;
   strip(&built.root, !exists);
-  const bool draws =
-      std::any_of(built.outputs.begin(), built.outputs.end(), [](const auto& e) { return is_volatile(*e) || has_subquery(*e); });
+  const bool draws = std::any_of(built.outputs.begin(), built.outputs.end(),
+                                 [](const auto& e) { return is_volatile(*e) || has_subquery(*e); });
   if (!exists && draws) name_outputs(&built);  // once for each of its rows, not for each pair
-  if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return false;
+  if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return give_up();
   std::vector<BoundPtr> conjuncts, doubtful;
   for (const auto& arg : subquery.args) {
     BoundPtr copy = clone(*arg);
@@ -115,7 +124,7 @@ bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKi
       (*e)->nullable |= nullable;
       return true;
     });
-    if (has_subquery(*copy)) return false;
+    if (has_subquery(*copy)) return give_up();
     bool matters = kind == JoinKind::kMark && copy->nullable;
     (matters ? doubtful : conjuncts).push_back(std::move(copy));
   }

@@ -102,8 +102,8 @@ bool shows_in_vain(const BoundExpr& subquery) {
              (relation.kind == RelationKind::kSeries && relation.arguments.size() > 2);
   };
   walk.on_expr = [&](BoundExpr& e) {
-    shows |= changes_or_varies(e) || may_fail(e) ||
-             (e.kind == BoundKind::kScalarSubquery && !has_one_row_at_most(*e.query));
+    shows |=
+        changes_or_varies(e) || may_fail(e) || (e.kind == BoundKind::kScalarSubquery && !has_one_row_at_most(*e.query));
   };
   walk.walk(const_cast<BoundQuery*>(&query));  // which changes nothing
   return shows;

@@ -70,7 +70,8 @@ RowBounds of_set(const PlanNode& node) {
 
 RowBounds row_bounds(const PlanNode& node) {
   check_stack();
-  const RowBounds first = node.inputs.empty() || node.kind == PlanKind::kJoin ? RowBounds{} : row_bounds(*node.inputs[0]);
+  const RowBounds first =
+      node.inputs.empty() || node.kind == PlanKind::kJoin ? RowBounds{} : row_bounds(*node.inputs[0]);
   switch (node.kind) {
     case PlanKind::kOneRow:
       return {1, 1};

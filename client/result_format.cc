@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "query/shown_columns.h"
 #include "query/value_text.h"
 #include "storage/big_numeric.h"
 
@@ -55,10 +56,10 @@ std::string row_count_footer(size_t rows) { return "(" + std::to_string(rows) + 
 
 Cells text_cells(const query::ResultSet& result, const std::string& null_text) {
   Cells cells(1);
-  for (const query::ResultColumn& column : result.columns) cells[0].push_back(column.name);
+  for (size_t c = 0; c < query::shown_columns(result.columns); ++c) cells[0].push_back(result.columns[c].name);
   for (size_t row = 0; row < result.row_count(); ++row) {
     auto& made = cells.emplace_back();
-    for (size_t c = 0; c < result.columns.size(); ++c) {
+    for (size_t c = 0; c < query::shown_columns(result.columns); ++c) {
       const Datum& value = result.value(row, c);
       made.push_back(value.null ? null_text : value_text(result.columns[c].type, value));
     }
@@ -73,6 +74,10 @@ std::vector<bool> right_aligned(const query::ResultSet& result) {
 }
 
 void append_header(const std::vector<std::string>& names, const std::vector<size_t>& widths, std::string* out) {
+  if (names.empty()) {
+    *out += "--\n";
+    return;
+  }
   for (size_t c = 0; c < names.size(); ++c) {
     size_t room = widths[c] - display_width(names[c]);
     *out += c == 0 ? " " : "| ";
@@ -119,6 +124,7 @@ std::string format_table(const Cells& cells, const std::vector<bool>& right, boo
   }
   std::string out;
   if (!tuples_only) append_header(cells[0], widths, &out);
+  if (widths.empty()) return out;
   for (size_t row = 1; row < cells.size(); ++row) append_row(cells[row], widths, right, &out);
   return out;
 }
@@ -164,12 +170,12 @@ std::string csv_field(std::string_view text, bool is_null) {
 
 std::string format_csv(const query::ResultSet& result, bool tuples_only) {
   std::string out;
-  for (size_t c = 0; c < result.columns.size() && !tuples_only; ++c) {
+  for (size_t c = 0; c < query::shown_columns(result.columns) && !tuples_only; ++c) {
     out += (c == 0 ? "" : ",") + csv_field(result.columns[c].name, false);
   }
   if (!tuples_only) out += "\n";
   for (size_t row = 0; row < result.row_count(); ++row) {
-    for (size_t c = 0; c < result.columns.size(); ++c) {
+    for (size_t c = 0; c < query::shown_columns(result.columns); ++c) {
       const Datum& value = result.value(row, c);
       if (c > 0) out += ",";
       if (!value.null) out += csv_field(value_text(result.columns[c].type, value), false);
@@ -200,7 +206,7 @@ std::string format_json(const query::ResultSet& result) {
   std::string out = "[";
   for (size_t row = 0; row < result.row_count(); ++row) {
     out += row == 0 ? "\n  {" : ",\n  {";
-    for (size_t c = 0; c < result.columns.size(); ++c) {
+    for (size_t c = 0; c < query::shown_columns(result.columns); ++c) {
       out += (c == 0 ? "" : ", ") + json_string(result.columns[c].name) + ": " +
              json_value(result.columns[c].type, result.value(row, c));
     }

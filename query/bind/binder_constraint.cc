@@ -403,14 +403,22 @@ Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storag
   Scope scope;
   std::unique_ptr<Relation> new_row;
   scope.add(dml->old_row.get(), false);
+  std::string changes;
   if (is_update) {
     new_row = clone(*dml->new_row);
     new_row->alias = kNewRow;
     scope.add(new_row.get(), false);
-    const std::string text =
-        pairs(kOldRow, schema, key.referenced, kNewRow, schema, key.referenced, " IS DISTINCT FROM ", " OR ");
-    InnerText inner(this, text);
-    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));
+    changes = absl::StrCat(
+        "(", pairs(kOldRow, schema, key.referenced, kNewRow, schema, key.referenced, " IS DISTINCT FROM ", " OR "),
+        ")");
+  }
+  for (const uint32_t column : key.referenced)  // nobody refers to a key with NULL in it
+    if (!schema.columns[column].not_null)
+      absl::StrAppend(&changes, changes.empty() ? "" : " AND ", quoted_name(kOldRow), ".",
+                      quoted_name(schema.columns[column].name), " IS NOT NULL");
+  if (!changes.empty()) {
+    InnerText inner(this, changes);
+    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(changes));
     SCYPER_ASSIGN_OR_RETURN(reaction.condition, bind(*expr, &scope));
   }
   const Scope* saved = std::exchange(action_scope_, &scope);

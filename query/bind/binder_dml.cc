@@ -555,6 +555,12 @@ StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statem
       SCYPER_RETURN_IF_ERROR(show_objects(&program_->query));
       for (const auto& output : program_->query->outputs)
         if (!output.hidden) program_->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
+      if (program_->columns
+              .empty()) {  // SELECT FROM t: rows are counted by a column without a name (query/shown_columns.h)
+        const SqlType type = make_type(TypeId::kBool);
+        program_->query->outputs.push_back({"", make_null(type, -1), false});
+        program_->columns.push_back({"", type, true, false});
+      }
       break;
     }
     case ast::StatementKind::kCall:

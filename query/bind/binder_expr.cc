@@ -510,6 +510,26 @@ bool is_without_subqueries(std::string_view clause) {
          clause == "trigger WHEN conditions";
 }
 
+// EXISTS asks for rows alone: as on PostgreSQL what it selects is not computed.
+void forget_outputs(BoundQuery* query) {
+  const bool is_limited = query->limit != nullptr && (query->limit->kind != BoundKind::kConst ||
+                                                      query->limit->value.null || query->limit->value.lo <= 0);
+  const bool has_sets = std::any_of(query->from.begin(), query->from.end(),
+                                    [](const FromEntry& entry) { return entry.relation->alias == "*SELECT*"; });
+  if (query->set != SetOp::kNone || (query->aggregated && query->groups.empty()) || !query->aggregates.empty() ||
+      !query->grouping_sets.empty() || !query->having.empty() || !query->windows.empty() || query->offset != nullptr ||
+      is_limited || has_sets)
+    return;
+  query->aggregated = false;
+  query->groups.clear();
+  query->distinct = false;
+  query->distinct_on.clear();
+  query->order.clear();
+  query->limit.reset();
+  query->with_ties = false;
+  query->outputs.clear();
+  query->outputs.push_back({"", make_null(make_type(TypeId::kBool), -1), false});
+}
 }  // namespace
 
 StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* scope) {
@@ -528,6 +548,7 @@ StatusOr<BoundPtr> Binder::bind_subquery(const ast::Expr& expr, const Scope* sco
   auto sub = [&](const ast::SelectStatement& select) { return bind_select(select, scope); };
   if (expr.kind == ExprKind::kExists) {
     SCYPER_ASSIGN_OR_RETURN(auto query, sub(*node_as<ast::Exists>(expr).subquery));
+    forget_outputs(query.get());
     BoundPtr result = make_expr(BoundKind::kExists, boolean, false, expr.location);
     result->query = std::move(query);
     return result;

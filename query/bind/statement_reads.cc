@@ -6,6 +6,7 @@
 
 #include "bind/make.h"
 #include "bind/relation_walk.h"
+#include "query/catalog.h"
 
 namespace scyper::query {
 
@@ -98,7 +99,33 @@ class ReadKeeper {
       if (assignment.value != nullptr) keep(assignment.value.get(), beside);
   }
 
+  // Reads nothing of the row at hand.
+  static bool is_given(const BoundExpr& e) {
+    return e.query == nullptr &&
+           (e.kind == BoundKind::kConst || e.kind == BoundKind::kVariable || !e.args.empty() ||
+            e.kind == BoundKind::kUserCall || e.kind == BoundKind::kBuiltin) &&
+           std::all_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return is_given(*arg); });
+  }
+
+  // A stable routine sees the tables as they were before the statement.
+  static bool sees_earlier(const BoundExpr& e) {
+    return e.kind == BoundKind::kUserCall && e.routine != nullptr && !e.routine->is_volatile &&
+           !e.routine->is_immutable && !e.routine->returns_set && is_storable(e.type.id) && is_given(e);
+  }
+
+  void compute_before(BoundExpr* call) {
+    auto query = std::make_unique<BoundQuery>();
+    query->outputs.push_back({call->routine->name, clone(*call), false});
+    call->kind = BoundKind::kScalarSubquery;
+    call->nullable = true;
+    call->index = 0;
+    call->args.clear();
+    call->routine.reset();
+    call->query = rows_of(make_part(std::move(query)));
+  }
+
   void keep(BoundExpr* e, Beside beside) {
+    if (beside == Beside::kChanges && sees_earlier(*e)) return compute_before(e);
     for (auto& arg : e->args) keep(arg.get(), beside);
     if (e->query == nullptr || reads_part(e->query.get())) return;
     const bool is_changed = beside == Beside::kChanges && reads_table(e->query.get());
@@ -193,6 +220,10 @@ class ReadKeeper {
 };
 
 }  // namespace
+
+bool is_independent(const BoundQuery& query) {
+  return !reads_around(const_cast<BoundQuery*>(&query));  // which changes nothing
+}
 
 bool computes_once(const BoundQuery& query) {
   BoundQuery* walked = const_cast<BoundQuery*>(&query);  // which changes nothing

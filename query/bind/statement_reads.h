@@ -5,6 +5,9 @@
 // Which subqueries of a statement run once for all of its rows, and which of a change have to run before it.
 namespace scyper::query {
 
+// Does nothing around a subquery decide its result?
+bool is_independent(const BoundQuery& query);
+
 // Does a subquery give one result for the whole statement, though it would give another each time it runs? As
 // PostgreSQL's InitPlans: nothing around it decides its result.
 bool computes_once(const BoundQuery& query);

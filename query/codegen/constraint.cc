@@ -97,9 +97,9 @@ void Generator::note_event(const BoundDml& dml, const ColumnValue& old_value, co
   }
 }
 
-// All rows have changed. Actions may add rows to those at hand (cycles of foreign keys): the loop sees them too. What
-// follows the rows that actions change is up to end_dml().
-void Generator::end_events(const BoundDml& dml) {
+// All rows have changed. begin_action: comes before an action runs for one of them. Actions may add rows to those at
+// hand (cycles of foreign keys): the loop sees them too. What follows the rows that actions change is up to end_dml().
+void Generator::end_events(const BoundDml& dml, const std::function<void(const BoundDml&)>& begin_action) {
   size_t number = 0;
   while (number < events_.size() && events_[number].dml != &dml) number++;
   if (number == events_.size()) return;
@@ -128,7 +128,7 @@ void Generator::end_events(const BoundDml& dml) {
         return load_column(found_in(sources_, id), column);
       };
     };
-    for (const RowReaction& reaction : dml.reactions) gen_reaction(reaction, value_in(dml.old_row));
+    for (const RowReaction& reaction : dml.reactions) gen_reaction(reaction, value_in(dml.old_row), begin_action);
   });
   if (dml.old_row != nullptr) sources_.erase(dml.old_row->id);
   if (dml.new_row != nullptr) sources_.erase(dml.new_row->id);
@@ -158,17 +158,20 @@ void Generator::gen_references(const BoundDml& dml, Reg event, size_t width) {
   b_.set_block(done);
 }
 
-void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old_value) {
+void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old_value,
+                             const std::function<void(const BoundDml&)>& begin_action) {
   Block next = b_.new_block();
   if (reaction.condition != nullptr) {
     Block changed = b_.new_block();
     gen_condition(*reaction.condition, changed, next);
     b_.set_block(changed);
   }
-  if (reaction.action != nullptr)
+  if (reaction.action != nullptr) {
+    begin_action(*reaction.action);
     gen_rows_of_dml(*reaction.action, [](const Values&) {});
-  else
+  } else {
     gen_check(reaction.check, old_value);
+  }
   b_.jump(next);
   b_.set_block(next);
 }

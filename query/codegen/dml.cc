@@ -70,7 +70,7 @@ std::vector<const BoundDml*> with_actions(const BoundDml& dml) {
 }  // namespace
 
 // What comes before a statement's rows: triggers, and room for what follows them. An action's triggers per statement
-// wait for its first row that is referred to (end_dml).
+// wait for the first row that it runs for (end_dml).
 void Generator::begin_dml(const BoundDml& dml, bool statement_triggers) {
   if (dml.merge != nullptr) return begin_merge(*dml.merge);
   if (const BoundTriggers* triggers = dml.triggers.get()) {
@@ -114,22 +114,17 @@ void Generator::end_dml(const BoundDml& dml, bool statement_triggers) {
     b_.jump(next);
     b_.set_block(next);
   };
-  auto begin_action = [&](const BoundDml& action, Reg events) {
+  auto begin_action = [&](const BoundDml& action) {
+    if (action.triggers == nullptr) return;
     Reg flag = fired.at(first_of(action));
-    Reg some = b_.compare(Op::kNe, b_.load(Type::kI64, events, offsetof(RowBuffer, count)), constant(Type::kI64, 0));
-    Reg is_first = b_.compare(Op::kEq, flag, constant(Type::kI8, 0));
-    once(b_.binary(Op::kAnd, some, is_first), [&] {
+    once(b_.compare(Op::kEq, flag, constant(Type::kI8, 0)), [&] {
       b_.assign(flag, constant(Type::kI8, 1));
       gen_statement_triggers(action.triggers->before_statement, {});
     });
   };
   for (size_t i = 0; i < all.size(); i++) {
     const BoundDml& change = *all[i];
-    const auto events = std::find_if(events_.begin(), events_.end(), [&](const auto& e) { return e.dml == &change; });
-    for (const RowReaction& reaction : change.reactions)
-      if (reaction.action != nullptr && reaction.action->triggers != nullptr)
-        begin_action(*reaction.action, events->rows);
-    end_events(change);
+    end_events(change, begin_action);
     if (change.triggers == nullptr) continue;
     if (!change.triggers->after_row.empty()) gen_after_rows(change);
     const BoundDml* first = first_of(change);

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "bind/bound.h"
+#include "codegen/generator_state.h"
 #include "codegen/join_plan.h"
 #include "codegen/lookup.h"
 #include "codegen/row_source.h"
@@ -99,6 +100,13 @@ class Generator {
   Value gen_scalar_subquery(const BoundExpr& expr);
   Value gen_exists(const BoundExpr& expr);
   Value gen_in_subquery(const BoundExpr& expr);
+  // subqueries where they stand (subquery.cc)
+  Value run_scalar_subquery(const BoundExpr& expr);
+  Value run_exists(const BoundExpr& expr);
+  std::vector<uint32_t> open_once(const Plan& plan);
+  void close_once(const std::vector<uint32_t>& queries);
+  Value gen_once(const BoundExpr& expr, const std::function<Value()>& run);
+  void gen_kept_rows(const BoundExpr& in, const Consumer& consume);
   Value arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
   Value float_arithmetic(BuiltinOp op, const Value& a, const Value& b);
   Value integer_arithmetic(BuiltinOp op, const Value& a, const Value& b, const SqlType& type);
@@ -439,12 +447,6 @@ class Generator {
 
   // --- rules of tables (constraint.cc) ---
   using ColumnValue = std::function<Value(uint32_t)>;
-  // Rows that a statement has changed, as far as foreign keys ask for them.
-  struct RowEvents {
-    const BoundDml* dml;
-    Reg rows;  // RowBuffer*: old columns, new columns, with references the row's partition and tid
-    size_t width;
-  };
   struct ConflictState {
     uint32_t descriptor = 0;
     Reg seen = ir::kNoReg;  // KeyTable*: rows that this statement has inserted or updated
@@ -454,9 +456,10 @@ class Generator {
   void gen_checks(const BoundDml& dml, const std::vector<RowCheck>& checks, const ColumnValue& value_of);
   void begin_events(const BoundDml& dml);
   void note_event(const BoundDml& dml, const ColumnValue& old_value, const ColumnValue& new_value);
-  void end_events(const BoundDml& dml);
+  void end_events(const BoundDml& dml, const std::function<void(const BoundDml&)>& begin_action);
   void gen_references(const BoundDml& dml, Reg event, size_t width);
-  void gen_reaction(const RowReaction& reaction, const ColumnValue& old_value);
+  void gen_reaction(const RowReaction& reaction, const ColumnValue& old_value,
+                    const std::function<void(const BoundDml&)>& begin_action);
   ConflictState begin_conflict(const BoundDml& dml);
   Block gen_conflict(const BoundDml& dml, const ConflictState& state, Reg partition, Reg tid, const Values& values,
                      const Consumer& returning);
@@ -560,21 +563,12 @@ class Generator {
   const Values* outputs_ = nullptr;                                                  // values of kSubqueryOutput
   Block handler_ = 0, fail_block_ = 0, misclassified_block_ = 0, return_block_ = 0;  // fail: returns Outcome::kError
   std::map<std::pair<Block, int>, Block> raise_blocks_;
-  struct Loop {
-    Block exit, next;
-    uint32_t for_loops = 0;  // around its body
-  };
-  std::map<uint32_t, Loop> labels_;
+  std::map<uint32_t, LoopBlocks> labels_;
   uint32_t for_loops_ = 0;              // around the place at hand
   std::vector<Remembered> remembered_;  // of the loops around
   std::vector<std::unique_ptr<Relation>> insert_targets_;
-  std::vector<RowEvents> events_;  // of the statements around
-  uint32_t next_relation_ = 0;     // numbers for what plans compute
-  struct WorkingTable {
-    Reg store = ir::kNoReg;  // a variable
-    std::vector<TupleField> fields;
-    int64_t bytes = 0;
-  };
+  std::vector<RowEvents> events_;                                    // of the statements around
+  uint32_t next_relation_ = 0;                                       // numbers for what plans compute
   std::map<uint32_t, WorkingTable> working_tables_;                  // of recursive queries, by SharedPlan::number
   std::map<uint32_t, std::pair<Reg, StoredColumns>> shared_stores_;  // by SharedPlan::number
   Reg row_count_ = ir::kNoReg, told_rows_ = ir::kNoReg;              // I64 variables: rows of the statement; ROW_COUNT
@@ -592,6 +586,7 @@ class Generator {
   int64_t scan_count_ = 0;
   std::optional<uint32_t> changed_relation_;   // all its rows are changed: moved when they are opened
   const WholeChunks* whole_chunks_ = nullptr;  // that the next scan may give
+  std::map<uint32_t, OnceResult> once_;        // of subqueries, by BoundQuery::id
   std::map<uint32_t, Places> filters_;         // of the plan at hand, by number
   GroupJoin* grouping_ = nullptr;              // the next join's partners are groups
   uint32_t loops_ = 0;                         // around the place at hand

@@ -152,6 +152,7 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   auto saved = sources_;
   shared_run_ = can_share(query, plan);
   resources_.can_share |= shared_run_;
+  const std::vector<uint32_t> once = open_once(plan);
   for (const auto& shared : plan.shared)
     if (shared.use_count() > 1 && !streams(*shared, shared.use_count(), *plan.root) && !reads_round(*shared->plan))
       gen_shared(*shared);
@@ -161,6 +162,7 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   if (!b_.terminated()) b_.jump(done);
   b_.set_block(done);
   note_plan(plan);
+  close_once(once);
   // in place: whoever generates around this query may hold a reference to a source
   for (auto it = sources_.begin(); it != sources_.end();)
     it = saved.count(it->first) != 0 ? std::next(it) : sources_.erase(it);
@@ -330,8 +332,13 @@ void Generator::gen_values_node(const PlanNode& node, const Body& body) {
     b_.call(k_rt_tuples_clear, {store});
     for (const auto& row : node.outputs) {
       Reg tuple = append_tuple(store, bytes);
-      for (const auto& column : columns)
-        store_field(tuple, column.field, cast_stored(gen(*row[column.id.index]), column.field.type));
+      for (uint32_t i = 0; i < row.size(); i++) {  // in their order: they may draw numbers
+        const auto column = std::find_if(columns.begin(), columns.end(),
+                                         [&](const StoredColumn& stored) { return stored.id.index == i; });
+        if (column == columns.end() && !has_side_effects(*row[i])) continue;
+        Value value = gen(*row[i]);
+        if (column != columns.end()) store_field(tuple, column->field, cast_stored(value, column->field.type));
+      }
     }
     for_each_tuple(store, bytes, [&](Reg tuple) {
       publish(columns, tuple);

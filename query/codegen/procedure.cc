@@ -388,7 +388,7 @@ void Generator::gen_loop(const Step& step) {
 }
 
 void Generator::gen_exit(const Step& step) {
-  const Loop target = labels_[step.label];
+  const LoopBlocks target = labels_[step.label];
   Block goes = step.is_continue ? target.next : target.exit;
   if (for_loops_ > target.for_loops) {  // FOR loops inside of the target end, too: they had a row
     Block here = b_.current_block(), ends = b_.new_block();

@@ -257,7 +257,7 @@ Status damaged() { return sql_error("XX001", "the catalog of the archive is dama
 
 bool is_sound(const storage::TableSchema& schema) {
   const size_t width = schema.columns.size();
-  if (width <= size_t{schema.hidden_columns} + (schema.has_row_id ? 1 : 0) ||
+  if (width < size_t{schema.hidden_columns} + (schema.has_row_id ? 1 : 0) || width == 0 ||
       schema.scheme > storage::PartitionScheme::kList || schema.layout > storage::Layout::kRow)
     return false;
   if (schema.scheme != storage::PartitionScheme::kShared && schema.partition_column >= width) return false;

@@ -336,7 +336,6 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
                               "relation \"",
                               name, "\""),
                  -1);
-  if (visible_columns(table->schema()) == 1) return error("0A000", "tables without columns are not supported", -1);
   SCYPER_RETURN_IF_ERROR(drop_rules_of(column, command, &change, result));
   SCYPER_RETURN_IF_ERROR(drop_readers(name, column, command.cascade, result));
   drop_sequences_of(id, static_cast<int>(column));

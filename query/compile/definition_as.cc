@@ -32,11 +32,10 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
   std::vector<SqlType> types;
   DeclaredTypes declared(*program->query);
   for (size_t i = 0; i < program->query->outputs.size(); i++) {
-    if (program->query->outputs[i].hidden) continue;
+    if (program->query->outputs[i].hidden || program->query->outputs[i].name.empty()) continue;  // "" of no columns
     outputs.push_back(&program->query->outputs[i]);
     types.push_back(declared.of_output(*program->query, i));
   }
-  if (outputs.empty()) return error("0A000", "tables without columns are not supported", create.location);
   if (create.columns.size() > outputs.size()) return error("42601", "too many column names were specified", -1);
   std::string columns;
   for (size_t i = 0; i < outputs.size(); i++) {

@@ -30,7 +30,7 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
   view->query = with_stars_expanded(to_sql(*create.query));
   DeclaredTypes declared(*program->query);
   for (size_t i = 0; i < program->query->outputs.size(); i++) {
-    if (program->query->outputs[i].hidden) continue;
+    if (program->query->outputs[i].hidden || program->query->outputs[i].name.empty()) continue;  // "" of no columns
     view->column_names.push_back(program->query->outputs[i].name);
     view->column_types.push_back(declared.of_output(*program->query, i));
   }
@@ -212,6 +212,14 @@ Status Definer::drop_view(const std::string& name, const ast::DropStatement& dro
   return absl::OkStatus();
 }
 
+namespace {
+// Without the nameless column of a query that has none (query/shown_columns.h).
+size_t width_of(const BoundProgram& program) {
+  const bool is_nameless = program.columns.size() == 1 && program.columns[0].name.empty();
+  return is_nameless ? 0 : program.columns.size();
+}
+}  // namespace
+
 // Views keep their columns; what would change them is refused.
 Status Definer::check_views(const std::string& name) {
   if (next_ == nullptr) return absl::OkStatus();
@@ -227,7 +235,7 @@ Status Definer::check_views(const std::string& name) {
     Binder binder(next(), query);
     binder.allow_unpopulated();
     auto bound = binder.bind_statement(*statements[0], {});
-    bool same = bound.ok() && (*bound)->columns.size() == types.size();
+    bool same = bound.ok() && width_of(**bound) == types.size();
     for (size_t i = 0; same && i < types.size(); i++) same = (*bound)->query->outputs[i].expr->type.id == types[i].id;
     if (same) continue;
     return with_hint(

@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/expressions.h"
+#include "plan/row_bounds.h"
 
 namespace scyper::query {
 
@@ -55,6 +56,10 @@ PlanBuilder::Built PlanBuilder::build(const BoundQuery& query) {
   auto windows = windows_;
   Built built = query.set == SetOp::kNone ? build_plain(query) : build_set(query);
   finish(query, &built);
+  if (built.one_row) {
+    const RowBounds rows = row_bounds(*built.root);
+    INVARIANT(rows.least == 1 && rows.most == 1);
+  }
   groups_ = std::move(groups);
   windows_ = std::move(windows);
   return built;
@@ -105,7 +110,7 @@ PlanBuilder::Built PlanBuilder::build_plain(const BoundQuery& query) {
   add_windows(query, &built.root);
   for (const auto& output : query.outputs) {
     BoundPtr expr = resolve(*output.expr);
-    place_subqueries(&expr, &built.root, false);
+    place_subqueries(&expr, &built.root, Asked::kAlways);
     built.outputs.push_back(std::move(expr));
   }
   return built;
@@ -127,6 +132,7 @@ void PlanBuilder::add_inner(PlanPtr* tree, PlanPtr input) {
 }
 
 PlanPtr PlanBuilder::build_relation(const Relation& relation) {
+  built_.insert(relation.id);
   PlanPtr node;
   switch (relation.kind) {
     case RelationKind::kTable:
@@ -283,7 +289,7 @@ void PlanBuilder::add_group(const BoundQuery& query, PlanPtr* tree) {
   // HAVING alone: one group of all rows, also of none. A group-by without aggregates would be a DISTINCT.
   if (group->exprs.empty() && group->aggregates.empty() && query.grouping_sets.empty())
     group->aggregates.push_back(count_rows());
-  for_each_own(group.get(), [&](BoundPtr& e) { place_subqueries(&e, tree, false); });
+  for_each_own(group.get(), [&](BoundPtr& e) { place_subqueries(&e, tree, Asked::kAlways); });
   group->inputs.push_back(std::move(*tree));
   if (query.grouping_sets.empty()) deduplicate_first(group.get());
   groups_[query.id] = {group->relation, group->exprs.size(), group->aggregates.size(), !query.grouping_sets.empty()};

@@ -59,9 +59,13 @@ class PlanBuilder {
   std::vector<BoundPtr> resolve_all(const std::vector<BoundPtr>& exprs) const;
   // Adds a conjunct of WHERE, HAVING or ON, subqueries in it as joins.
   void add_condition(PlanPtr* tree, BoundPtr conjunct);
+  // When an expression is computed: AND and OR may not need their later arguments, CASE and COALESCE choose branches.
+  enum class Asked : uint8_t { kAlways, kPerhaps, kInBranch };
   // Replaces subqueries of an expression by columns of joins that it puts on the tree.
-  void place_subqueries(BoundPtr* expr, PlanPtr* tree, bool is_lazy);
+  void place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked);
   bool join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark);
+  // Gives the relations of a copied query names of their own where the plan has them already.
+  void rename_copy(BoundQuery* query);
   BoundPtr attach_scalar(PlanPtr* tree, Built built);
   BoundPtr attach_static(PlanPtr* tree, Built built);
   bool attach(PlanPtr* tree, PlanPtr node, JoinKind kind, std::vector<BoundPtr> conjuncts, PlanNode** join);
@@ -76,6 +80,8 @@ class PlanBuilder {
     bool is_open = false;  // its recursive term is being built
   };
   std::map<const CommonQuery*, CommonPlan> commons_;
+  std::set<const CommonQuery*> inlined_;
+  std::set<uint32_t> built_;  // relations, also of attempts
   struct GroupNames {
     uint32_t relation;
     size_t keys;

@@ -26,10 +26,18 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
   };
   bool recursive = common.recursive != nullptr;
   if (!recursive && !common.always_materialised && common.references <= 1) {
-    Built built = build(*common.query);
+    const BoundQuery* query = common.query.get();
+    if (!inlined_.insert(&common).second) {  // its reader was copied
+      BoundPtr copy = make_expr(BoundKind::kScalarSubquery, make_type(TypeId::kUnknown), true, -1);
+      copy->query = clone(*query);
+      rename_copy(copy->query.get());
+      query = copy->query.get();
+      kept_.push_back(std::move(copy));
+    }
+    Built built = build(*query);
     PlanPtr node = make_node(PlanKind::kMap);
     node->relation = relation.id;
-    node->exprs = visible(*common.query, &built);
+    node->exprs = visible(*query, &built);
     node->inputs.push_back(std::move(built.root));
     return node;
   }
@@ -95,6 +103,50 @@ void rename_relations(BoundPtr* expr, const std::map<uint32_t, uint32_t>& names)
   });
 }
 }  // namespace
+
+namespace {
+void rename_below(BoundQuery* query, const std::function<void(Relation*)>& rename) {
+  for (auto& entry : query->from) {
+    rename(entry.relation.get());
+    if (entry.relation->query != nullptr) rename_below(entry.relation->query.get(), rename);
+    if (entry.relation->computes_common)  // copied with its reader
+      for (auto* term : {&entry.relation->common->query, &entry.relation->common->recursive})
+        if (*term != nullptr) rename_below(term->get(), rename);
+  }
+  for (BoundQuery* side : {query->left.get(), query->right.get()})
+    if (side != nullptr) rename_below(side, rename);
+}
+}  // namespace
+
+void PlanBuilder::rename_copy(BoundQuery* query) {
+  std::map<uint32_t, uint32_t> names;
+  std::vector<Relation*> renamed;
+  auto rename = [&](Relation* relation) {
+    if (built_.count(relation->id) == 0) return;
+    auto [name, is_new] = names.emplace(relation->id, 0);
+    if (is_new) name->second = new_relation();
+    relation->id = name->second;
+    renamed.push_back(relation);
+    const auto common = relation->computes_common ? commons_.find(relation->common.get()) : commons_.end();
+    if (common != commons_.end() && !common->second.is_open) commons_.erase(common);  // it reads relations around
+  };
+  rename_below(query, rename);
+  rewrite(query, [&](BoundPtr* e) {
+    if ((*e)->query != nullptr) rename_below((*e)->query.get(), rename);
+    return false;
+  });
+  if (names.empty()) return;
+  for (Relation* relation : renamed)
+    for (auto& hidden : relation->hidden) {
+      for (auto& e : hidden.exprs) rename_relations(&e, names);
+      if (hidden.is_true != nullptr) rename_relations(&hidden.is_true, names);
+    }
+  rewrite(query, [&](BoundPtr* e) {
+    auto name = (*e)->kind == BoundKind::kColumn ? names.find((*e)->relation) : names.end();
+    if (name != names.end()) (*e)->relation = name->second;
+    return false;
+  });
+}
 
 // SELECT * FROM a part of a tree of joins. offsets: where the columns of each of its relations begin.
 std::unique_ptr<Relation> PlanBuilder::as_query(const BoundQuery& query, const JoinTree& item,

@@ -6,6 +6,8 @@
 #include "bind/statement_reads.h"
 #include "plan/builder.h"
 #include "plan/expressions.h"
+#include "plan/in_vain.h"
+#include "plan/unique.h"
 
 // Subqueries as joins.
 namespace scyper::query {
@@ -20,11 +22,12 @@ void PlanBuilder::add_condition(PlanPtr* tree, BoundPtr conjunct) {
       bool plain =
           std::none_of(inner.args.begin(), inner.args.end(), [](const BoundPtr& e) { return has_subquery(*e); });
       if (plain && (!negated || !is_in || certain)) {
+        rename_copy(inner.query.get());
         if (join_subquery(tree, inner, negated ? JoinKind::kAnti : JoinKind::kSemi, nullptr))
           return kept_.push_back(std::move(conjunct));
       }
     }
-    place_subqueries(&conjunct, tree, false);
+    place_subqueries(&conjunct, tree, Asked::kAlways);
   }
   std::vector<BoundPtr> conjuncts;
   split_and(std::move(conjunct), &conjuncts);
@@ -35,22 +38,42 @@ void PlanBuilder::add_condition(PlanPtr* tree, BoundPtr conjunct) {
   *tree = make_filter(std::move(*tree), std::move(conjuncts));
 }
 
-void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, bool is_lazy) {
+namespace {
+// Does a subquery run where it stands, when it is asked?
+bool stays(const BoundExpr& e, bool is_branch, bool is_optional) {
+  const bool is_drawn = reads_drawn_rows(*e.query);
+  if (computes_once(*e.query)) return e.kind != BoundKind::kInSubquery && !is_drawn;  // a join compares rows of IN
+  return is_branch || (is_optional && shows_in_vain(e) && !is_drawn);
+}
+}  // namespace
+
+void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked) {
   BoundExpr& e = **expr;
   if (!has_subquery(e)) return;
-  bool branches = e.kind == BoundKind::kCase || e.kind == BoundKind::kCoalesce;
-  for (size_t i = 0; i < e.args.size(); i++) place_subqueries(&e.args[i], tree, is_lazy || (branches && i > 0));
-  // branches that are not taken may not fail; what runs once for all rows runs in front of them
-  if (e.query == nullptr || (is_lazy && !computes_once(*e.query))) return;
+  for (size_t i = 0; i < e.args.size(); i++) {
+    const bool is_logic = e.kind == BoundKind::kAnd || e.kind == BoundKind::kOr;
+    const bool has_branches = e.kind == BoundKind::kCase || e.kind == BoundKind::kCoalesce;
+    const Asked mine = i == 0 ? Asked::kAlways : is_logic ? Asked::kPerhaps : has_branches ? Asked::kInBranch : asked;
+    place_subqueries(&e.args[i], tree, std::max(asked, mine));
+  }
+  if (e.query == nullptr || stays(e, asked == Asked::kInBranch, asked == Asked::kPerhaps)) return;
+  rename_copy(e.query.get());
   if (e.kind == BoundKind::kScalarSubquery) {
+    std::set<uint32_t> before = built_;
     Built built = build(*e.query);
     Unnesting unnesting(tree, next_relation_, &shared_);
     bool can = unnesting.can(*built.root);
+    bool is_correlated = unnesting.is_correlated(*built.root), draws = false;
     for (const auto& output : built.outputs) {
-      std::set<uint32_t> used = relations_of(*output);
-      can &= !has_subquery(*output) || !intersects(used, produced_by(**tree));
+      const bool reads = intersects(relations_of(*output), produced_by(**tree));
+      can &= !has_subquery(*output) || !reads;
+      is_correlated |= reads;
+      draws |= calls_volatile(*output);
     }
-    if (!can) return;
+    if (!can || (is_correlated && draws)) {
+      built_ = std::move(before);
+      return;
+    }
     BoundPtr value = attach_scalar(tree, std::move(built));
     kept_.push_back(std::exchange(*expr, std::move(value)));
     return;
@@ -79,13 +102,18 @@ void strip(PlanPtr* node, bool keeps_columns) {
 
 // EXISTS and IN as semi, anti or mark join. false: it has to run where it stands.
 bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark) {
+  std::set<uint32_t> before = built_;
+  auto give_up = [&] {
+    built_ = std::move(before);
+    return false;
+  };
   Built built = build(*subquery.query);
   bool exists = subquery.kind == BoundKind::kExists;
   strip(&built.root, !exists);
-  const bool draws =
-      std::any_of(built.outputs.begin(), built.outputs.end(), [](const auto& e) { return is_volatile(*e); });
+  const bool draws = std::any_of(built.outputs.begin(), built.outputs.end(),
+                                 [](const auto& e) { return is_volatile(*e) || has_subquery(*e); });
   if (!exists && draws) name_outputs(&built);  // once for each of its rows, not for each pair
-  if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return false;
+  if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return give_up();
   std::vector<BoundPtr> conjuncts, doubtful;
   for (const auto& arg : subquery.args) {
     BoundPtr copy = clone(*arg);
@@ -96,7 +124,7 @@ bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKi
       (*e)->nullable |= nullable;
       return true;
     });
-    if (has_subquery(*copy)) return false;
+    if (has_subquery(*copy)) return give_up();
     bool matters = kind == JoinKind::kMark && copy->nullable;
     (matters ? doubtful : conjuncts).push_back(std::move(copy));
   }
@@ -146,6 +174,15 @@ bool PlanBuilder::attach(PlanPtr* tree, PlanPtr node, JoinKind kind, std::vector
   return true;
 }
 
+namespace {
+// A subquery of one row: a second partner needs no watch where it is certain that there is none.
+void claim_one_partner(PlanNode* join) {
+  if (!has_one_partner(*join)) return;
+  join->join = JoinKind::kLeft;
+  join->has_one_partner = true;
+}
+}  // namespace
+
 BoundPtr PlanBuilder::attach_scalar(PlanPtr* tree, Built built) {
   strip(&built.root, true);
   PlanNode* join = nullptr;
@@ -166,7 +203,8 @@ BoundPtr PlanBuilder::attach_scalar(PlanPtr* tree, Built built) {
   BoundPtr reference = make_reference({map->relation, 0}, output->type, true);
   map->exprs.push_back(std::move(output));
   map->inputs.push_back(std::move(built.root));
-  attach(tree, std::move(map), built.one_row ? JoinKind::kLeft : JoinKind::kSingle, {}, &join);
+  attach(tree, std::move(map), JoinKind::kSingle, {}, &join);
+  if (built.one_row) claim_one_partner(join);
   return reference;
 }
 
@@ -188,7 +226,8 @@ BoundPtr PlanBuilder::attach_static(PlanPtr* tree, Built built) {
     BoundPtr reference = make_reference({map->relation, 0}, output->type, true);
     map->exprs.push_back(std::move(output));
     map->inputs.push_back(std::move(built.root));
-    attach(tree, std::move(map), JoinKind::kLeft, {}, &join);
+    attach(tree, std::move(map), JoinKind::kSingle, {}, &join);
+    claim_one_partner(join);
     return reference;
   }
   Unnesting::raise_order(group);
@@ -213,6 +252,7 @@ BoundPtr PlanBuilder::attach_static(PlanPtr* tree, Built built) {
   std::vector<BoundPtr> conjuncts = Unnesting::join_conjuncts(stands);
   *tree = make_join(JoinKind::kLeft, std::move(*tree), std::move(built.root));
   (*tree)->conjuncts = std::move(conjuncts);
+  (*tree)->has_one_partner = true;
   return output;
 }
 

@@ -79,7 +79,7 @@ void PlanBuilder::add_windows(const BoundQuery& query, PlanPtr* tree) {
       names[i] = {node->relation, static_cast<uint32_t>(node->windows.size())};
       node->windows.push_back(std::move(call));
     }
-    for_each_own(node.get(), [&](BoundPtr& e) { place_subqueries(&e, tree, false); });
+    for_each_own(node.get(), [&](BoundPtr& e) { place_subqueries(&e, tree, Asked::kAlways); });
     node->is_sorted = sorted != nullptr && tree->get() == top && is_prefix(*node, *sorted);
     top = node.get();
     if (!node->is_sorted) sorted = top;

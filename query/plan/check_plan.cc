@@ -166,6 +166,8 @@ class PlanChecker {
     Visible below = visible;
     if (node.relation != kNoRelation && node.kind != PlanKind::kInner) visible[node.relation] = false;
     check_node(node, adds_before ? visible : below);
+    if (node.is_distinct && !is_unique(*node.inputs[0], columns_of(views_of(node.exprs))))
+      fail(node, "its rows may be equal");
     if (node.kind == PlanKind::kSubquery) visit_subquery(node, below, &visible);
     if (node.kind == PlanKind::kGroup) return {{node.relation, false}};
     if (node.kind == PlanKind::kUnique && !is_sorted_by(*node.inputs[0], keys_of(node), 0))
@@ -224,6 +226,8 @@ class PlanChecker {
       if (!are_alike(key.left->type, key.right->type)) fail(node, "the sides of a key differ in their types");
     }
     if (node.is_direct) check_direct(node);
+    if (node.has_one_partner && node.join == JoinKind::kLeft && !never_matches(node) && !has_one_partner(node))
+      fail(node, "a row may have two partners");
     Visible visible = (*inputs)[0];
     if (node.join == JoinKind::kFull)
       for (auto& [relation, is_filled] : visible) is_filled = true;
@@ -232,6 +236,11 @@ class PlanChecker {
     for (const auto& [relation, is_filled] : (*inputs)[1])
       visible[relation] = is_filled || node.join != JoinKind::kInner;
     return visible;
+  }
+
+  static bool never_matches(const PlanNode& node) {
+    return std::any_of(node.conjuncts.begin(), node.conjuncts.end(),
+                       [](const BoundPtr& e) { return e->kind == BoundKind::kConst; });
   }
 
   void check_direct(const PlanNode& node) {

@@ -8,8 +8,8 @@
 namespace scyper::query {
 
 // What is wrong with a plan; empty: nothing. A wrong plan names a column that no node below defines, takes one for NOT
-// NULL that an outer join may fill with NULL, compares values of different types, or relies on an order or on unique
-// keys that its inputs do not have.
+// NULL that an outer join may fill with NULL, compares values of different types, or relies on an order, on unique keys
+// or on single partners that its inputs do not have.
 // outer: relations whose current rows are known when the plan runs.
 std::string find_fault(const Plan& plan, const std::set<uint32_t>& outer);
 

@@ -6,6 +6,7 @@
 
 #include "bind/make.h"
 #include "plan/expressions.h"
+#include "plan/row_bounds.h"
 
 // Plans that are broken on purpose: the checker has to say what is wrong, where.
 namespace scyper::query {
@@ -130,6 +131,63 @@ TEST(CheckPlan, FindsKeysThatAreNotUnique) {
   };
   EXPECT_EQ(fault_of(direct(above(PlanKind::kGroup, values(2), column(2, 0), 3), column(3, 0)), nullptr), "");
   EXPECT_EQ(fault_of(direct(values(2), column(2, 0)), nullptr), "join: rows of its array may have one key");
+}
+
+TEST(CheckPlan, FindsSecondPartners) {
+  auto joined = [](PlanPtr right, BoundPtr key) {
+    PlanPtr join = make_join(JoinKind::kLeft, values(1), std::move(right));
+    if (key != nullptr) join->conjuncts.push_back(make_equal(column(1, 0), std::move(key)));
+    join->has_one_partner = true;
+    return join;
+  };
+  EXPECT_EQ(fault_of(joined(above(PlanKind::kGroup, values(2), column(2, 0), 3), column(3, 0)), nullptr), "");
+  EXPECT_EQ(fault_of(joined(above(PlanKind::kGroup, values(2), column(2, 0), 3), nullptr), nullptr),
+            "join: a row may have two partners");
+  EXPECT_EQ(fault_of(joined(values(2), column(2, 0)), nullptr), "join: a row may have two partners");
+  EXPECT_EQ(fault_of(joined(make_node(PlanKind::kOneRow), nullptr), nullptr), "");
+}
+
+TEST(CheckPlan, FindsRowsThatAreNotDistinct) {
+  auto distinct = [](PlanPtr input, BoundPtr expr) {
+    PlanPtr map = above(PlanKind::kMap, std::move(input), std::move(expr), 4);
+    map->is_distinct = true;
+    return map;
+  };
+  EXPECT_EQ(fault_of(distinct(above(PlanKind::kGroup, values(2), column(2, 0), 3), column(3, 0)), nullptr), "");
+  EXPECT_EQ(fault_of(distinct(values(2), column(2, 0)), nullptr), "map 4: its rows may be equal");
+}
+
+TEST(RowBounds, ComeFromTheInputs) {
+  auto bounds = [](PlanPtr node) {
+    const RowBounds rows = row_bounds(*node);
+    return std::pair(rows.least, rows.most);
+  };
+  auto limited = [](PlanPtr input, int64_t limit) {
+    PlanPtr sort = make_node(PlanKind::kSort);
+    sort->limit = make_constant(make_type(TypeId::kInt8), int_datum(limit), -1);
+    sort->inputs.push_back(std::move(input));
+    return sort;
+  };
+  auto total = [](PlanPtr input) {
+    PlanPtr group = make_node(PlanKind::kGroup);
+    group->relation = 9;
+    group->aggregates.emplace_back();
+    group->inputs.push_back(std::move(input));
+    return group;
+  };
+  auto table = [] { return make_node(PlanKind::kFunction); };
+  using Pair = std::pair<uint64_t, uint64_t>;
+  EXPECT_EQ(bounds(values(1)), Pair(1, 1));
+  EXPECT_EQ(bounds(table()), Pair(0, kAnyRows));
+  EXPECT_EQ(bounds(limited(table(), 3)), Pair(0, 3));
+  EXPECT_EQ(bounds(limited(values(1), 0)), Pair(0, 0));
+  EXPECT_EQ(bounds(total(table())), Pair(1, 1));
+  EXPECT_EQ(bounds(above(PlanKind::kGroup, table(), one(), 2)), Pair(0, kAnyRows));
+  EXPECT_EQ(bounds(above(PlanKind::kGroup, values(1), one(), 2)), Pair(1, 1));
+  EXPECT_EQ(bounds(make_join(JoinKind::kLeft, values(1), table())), Pair(1, kAnyRows));
+  EXPECT_EQ(bounds(make_join(JoinKind::kSingle, values(1), table())), Pair(1, 1));
+  EXPECT_EQ(bounds(make_join(JoinKind::kSemi, limited(table(), 5), table())), Pair(0, 5));
+  EXPECT_EQ(bounds(make_join(JoinKind::kInner, limited(table(), 5), limited(table(), 4))), Pair(0, 20));
 }
 
 TEST(CheckPlan, LooksIntoSharedPlans) {

@@ -82,8 +82,14 @@ class Eliminator {
       return true;
     }
     if (n.kind == PlanKind::kGroup && n.aggregates.empty() && !n.exprs.empty() && has_distinct_rows(n))
-      (*node)->kind = PlanKind::kMap;  // its columns are computed as they were, row by row
+      make_map(node->get());
     return false;
+  }
+
+  // Its columns are computed as they were, row by row.
+  static void make_map(PlanNode* group) {
+    group->kind = PlanKind::kMap;
+    group->is_distinct = true;
   }
 
   static bool has_distinct_rows(const PlanNode& node) {
@@ -111,6 +117,7 @@ class Eliminator {
       if (used_.count({map->relation, i}) != 0 || e->kind == BoundKind::kConst || is_volatile(*e) || has_subquery(*e))
         continue;
       e = make_null(e->type, e->location);
+      map->is_distinct = false;
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "bind/make.h"
+#include "bind/statement_reads.h"
 
 namespace scyper::query {
 
@@ -53,10 +54,13 @@ std::vector<const BoundExpr*> views_of(const std::vector<BoundPtr>& exprs) {
 }
 
 bool is_volatile(const BoundExpr& expr) {
-  bool found = false;
-  visit(expr, [&](const BoundExpr& e) {
-    found |= e.kind == BoundKind::kUserCall || (e.builtin != nullptr && e.builtin->is_volatile);
-  });
+  auto varies = [](const BoundExpr& e) {
+    return e.kind == BoundKind::kUserCall || (e.builtin != nullptr && e.builtin->is_volatile);
+  };
+  bool found = varies(expr);
+  for (const auto& arg : expr.args) found = found || is_volatile(*arg);
+  if (found || expr.query == nullptr || computes_once(*expr.query)) return found;
+  visit(*expr.query, [&](const BoundExpr& e) { found |= varies(e); });
   return found;
 }
 

@@ -15,7 +15,8 @@ void rewrite(BoundPtr* expr, const Rewriter& f);
 void rewrite(BoundQuery* query, const Rewriter& f);
 
 bool has_subquery(const BoundExpr& expr);
-// Contains a function whose result changes from call to call, or that may do anything.
+// Contains a function whose result changes from call to call, or that may do anything. Subqueries that run once for the
+// whole statement do not count.
 bool is_volatile(const BoundExpr& expr);
 std::set<uint32_t> relations_of(const BoundExpr& expr);
 bool is_subset(const std::set<uint32_t>& a, const std::set<uint32_t>& b);

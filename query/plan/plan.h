@@ -125,6 +125,9 @@ struct PlanNode {
   bool is_sorted = false;           // kWindow: its input comes as it needs it
   BoundPtr limit, offset;
   JoinKind join = JoinKind::kInner;
+  // Claims that later passes must keep true; check_plan proves them again.
+  bool has_one_partner = false;  // kJoin, left: a row of inputs[0] has no second partner
+  bool is_distinct = false;      // kMap that was a DISTINCT: no two rows agree in all of exprs
   SetOp set = SetOp::kNone;
   bool set_all = false;
   std::shared_ptr<SharedPlan> shared;

@@ -320,7 +320,8 @@ class Simplifier {
     scyper::query::visit(*e, [&](const BoundExpr& x) {
       if (x.kind != BoundKind::kColumn || x.relation != group->relation) return;
       any = true;
-      keys_only &= x.index < group->exprs.size() && !is_volatile(*group->exprs[x.index]);
+      keys_only &= x.index < group->exprs.size() && !is_volatile(*group->exprs[x.index]) &&
+                   !has_subquery(*group->exprs[x.index]);
     });
     if (!any || !keys_only) return stop(node, std::move(e));
     replace(&e, group->relation, group->exprs);
@@ -346,7 +347,10 @@ class Simplifier {
 
   void push_set(PlanPtr* node, BoundPtr e) {
     PlanNode* set = node->get();
-    if (!relations_of(*e).count(set->relation) || has_subquery(*e)) return stop(node, std::move(e));
+    const bool computes = std::any_of(set->outputs.begin(), set->outputs.end(), [](const auto& outputs) {
+      return std::any_of(outputs.begin(), outputs.end(), [](const BoundPtr& output) { return has_subquery(*output); });
+    });
+    if (!relations_of(*e).count(set->relation) || has_subquery(*e) || computes) return stop(node, std::move(e));
     for (size_t i = 0; i < set->inputs.size(); i++) {
       BoundPtr copy = clone(*e);
       replace(&copy, set->relation, set->outputs[i]);

@@ -56,7 +56,9 @@ bool is_unique_join(const PlanNode& join, std::set<ColumnId> columns) {
     else if (columns.count(*y.begin()) != 0)
       columns.insert(*x.begin());
   });
-  // a row of one side is told by the columns, and has one partner at most
+  right_keys.insert(columns.begin(), columns.end());
+  left_keys.insert(columns.begin(), columns.end());
+  // a row of one side is told by the columns, and has one partner at most that agrees in them
   if (is_unique(*join.inputs[0], columns) && is_unique(*join.inputs[1], right_keys)) return true;
   return join.join == JoinKind::kInner && is_unique(*join.inputs[1], columns) && is_unique(*join.inputs[0], left_keys);
 }
@@ -129,6 +131,14 @@ bool is_unique(const PlanNode& node, const std::set<ColumnId>& columns) {
       return true;
     case PlanKind::kWindow:  // a column more for each row
       return is_unique(*node.inputs[0], columns);
+    case PlanKind::kShared: {
+      if (node.shared->plan == nullptr) return false;
+      if (node.relation == kNoRelation) return is_unique(*node.shared->plan, columns);
+      std::set<ColumnId> theirs;
+      for (uint32_t i = 0; i < node.columns.size(); i++)
+        if (columns.count({node.relation, i}) != 0) theirs.insert(node.columns[i].id);
+      return is_unique(*node.shared->plan, theirs);
+    }
     default:
       return false;
   }

@@ -7,6 +7,7 @@
 #include "bind/make.h"
 #include "plan/aggregate_kind.h"
 #include "plan/expressions.h"
+#include "plan/in_vain.h"
 
 namespace scyper::query {
 
@@ -76,10 +77,24 @@ bool has_loose_offset(const PlanNode& node) {
 }
 }  // namespace
 
+namespace {
+// Draws numbers or the like: then equal outer values do not give equal rows.
+bool varies(const PlanNode& node) {
+  bool found = false;
+  for_each_own(const_cast<PlanNode*>(&node), [&](BoundPtr& e) { found |= calls_volatile(*e); });
+  return found || std::any_of(node.inputs.begin(), node.inputs.end(), [](const auto& input) { return varies(*input); });
+}
+}  // namespace
+
 bool Unnesting::can(const PlanNode& node) const {
   if (!is_correlated(node)) return true;
+  return !varies(node) && can_push(node);
+}
+
+bool Unnesting::can_push(const PlanNode& node) const {
+  if (!is_correlated(node)) return true;
   if (node.kind == PlanKind::kFunction && node.source->kind == RelationKind::kFunction) return false;  // once per row
-  if (node.kind == PlanKind::kShared) return offers_domain(node) && can(*node.shared->plan);
+  if (node.kind == PlanKind::kShared) return offers_domain(node) && can_push(*node.shared->plan);
   if (node.kind == PlanKind::kWindow && ordered_below(*node.inputs[0]) != nullptr) return false;
   if (node.kind == PlanKind::kSubquery || node.kind == PlanKind::kUnique || node.kind == PlanKind::kRecursive ||
       has_loose_offset(node))
@@ -88,7 +103,7 @@ bool Unnesting::can(const PlanNode& node) const {
   bool inside = false;  // a subquery that was left where it stands
   visit_own(node, [&](const BoundExpr& e) { inside |= e.query != nullptr && is_correlated(e); });
   if (inside) return false;
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const PlanPtr& input) { return can(*input); });
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const PlanPtr& input) { return can_push(*input); });
 }
 
 void Unnesting::collect(const BoundExpr& expr, Columns* columns) const {
@@ -230,13 +245,36 @@ Unnesting::Stands Unnesting::push_down(PlanPtr* node) {
   return {};
 }
 
+// D of the columns that have no stand yet, together with those that have one: combinations that no outer row has would
+// only be more rows. Gives the conjuncts that join D with the plan that has the stands.
+PlanPtr Unnesting::missing_domain(const Columns& columns, Stands* stands, std::vector<BoundPtr>* conjuncts) {
+  Columns all = columns;
+  bool is_complete = true;
+  for (const auto& [id, column] : columns) is_complete &= stands->count(id) != 0;
+  if (is_complete) return nullptr;
+  for (const auto& [id, stand] : *stands) all.emplace(id, PlanColumn{id, stand.type, stand.nullable});
+  Stands mine;
+  PlanPtr values = domain(all, &mine);
+  for (const auto& [id, stand] : *stands) {
+    const bool is_plain = stand.is_equal || !stand.nullable;
+    BoundPtr a = clone(*stand.expr), b = clone(*found_in(mine, id).expr);
+    conjuncts->push_back(is_plain ? make_equal(std::move(a), std::move(b)) : make_same(std::move(a), std::move(b)));
+  }
+  stands->merge(mine);
+  return values;
+}
+
 void Unnesting::add_missing(PlanPtr* node, const Columns& columns, Stands* stands) {
-  Columns missing = columns;
-  for (const auto& [id, stand] : *stands) missing.erase(id);
-  if (missing.empty()) return;
+  std::vector<BoundPtr> conjuncts;
+  PlanPtr values = missing_domain(columns, stands, &conjuncts);
+  if (values == nullptr) return;
   while ((*node)->kind == PlanKind::kSort && (*node)->limit == nullptr && (*node)->offset == nullptr)
     node = &(*node)->inputs[0];  // a join above would lose the order
-  stands->merge(cross(node, missing));
+  PlanPtr inner = make_node(PlanKind::kInner);
+  inner->inputs.push_back(std::move(values));
+  inner->inputs.push_back(std::move(*node));
+  inner->conjuncts = std::move(conjuncts);
+  *node = std::move(inner);
 }
 
 void Unnesting::raise_order(PlanNode* group) {
@@ -302,8 +340,13 @@ Unnesting::Stands Unnesting::push_inner(PlanPtr* node) {
   }
   Columns own;
   for (auto& e : n.conjuncts) collect(*e, &own);
-  for (const auto& [id, stand] : stands) own.erase(id);
-  if (!own.empty()) stands.merge(cross(&n.inputs[0], own));
+  if (PlanPtr values = missing_domain(own, &stands, &n.conjuncts); values != nullptr) {
+    PlanPtr inner = make_node(PlanKind::kInner);  // a filter has one input
+    inner->inputs = std::move(n.inputs);
+    inner->inputs.push_back(std::move(values));
+    n.inputs.clear();
+    n.inputs.push_back(std::move(inner));
+  }
   for (auto& e : n.conjuncts) substitute(&e, stands);
   return stands;
 }

@@ -42,6 +42,7 @@ class Unnesting {
 
  private:
   using Columns = std::map<ColumnId, PlanColumn>;
+  bool can_push(const PlanNode& node) const;
   Columns used_columns(const PlanNode& node) const;
   void collect(const BoundExpr& expr, Columns* columns) const;
   Stands cross(PlanPtr* node, const Columns& columns);
@@ -53,6 +54,7 @@ class Unnesting {
   Stands push_input(PlanPtr* node);
   Stands push_window(PlanPtr* node);
   bool stand_by_equalities(const Columns& columns, std::vector<BoundPtr>* conjuncts, Stands* stands) const;
+  PlanPtr missing_domain(const Columns& columns, Stands* stands, std::vector<BoundPtr>* conjuncts);
   void add_missing(PlanPtr* node, const Columns& columns, Stands* stands);
 
   PlanPtr* outer_;

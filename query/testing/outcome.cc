@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "query/error_status.h"
+#include "query/shown_columns.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -57,10 +58,11 @@ StatementOutcome run_statement(Session* session, const std::string& sql, int* no
     set_error(status, &outcome);
     return outcome;
   }
-  for (const auto& column : result.columns) outcome.names.push_back(column.name);
+  const size_t width = shown_columns(result.columns);
+  for (size_t i = 0; i < width; i++) outcome.names.push_back(result.columns[i].name);
   for (size_t row = 0; row < result.row_count(); row++) {
     std::string text;
-    for (size_t column = 0; column < result.columns.size(); column++) {
+    for (size_t column = 0; column < width; column++) {
       if (column > 0) text += '|';
       const Datum& value = result.value(row, column);
       if (value.null)

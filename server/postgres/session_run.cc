@@ -6,6 +6,7 @@
 #include "postgres/running.h"
 #include "postgres/session.h"
 #include "query/refused_in_blocks.h"
+#include "query/shown_columns.h"
 
 namespace scyper::server::postgres {
 
@@ -226,16 +227,17 @@ Status Session::take_rows(Portal* portal) {
 
 Status Session::append_row(const Portal& portal) {
   const auto& columns = portal.rows.columns;
-  row_.resize(columns.size());
+  const size_t width = query::shown_columns(columns);
+  row_.resize(width);
   row_values_.clear();
-  for (size_t i = 0; i < columns.size(); ++i) {
+  for (size_t i = 0; i < width; ++i) {
     const Datum& value = portal.rows.value(portal.next_row, i);
     SCYPER_ASSIGN_OR_RETURN(row_[i],
                             query::sent_value(columns[i], portal.formats[i] == Format::kBinary, value, &row_values_));
   }
   writer().begin('D');
-  writer().put_int16(static_cast<int16_t>(columns.size()));
-  for (size_t i = 0; i < columns.size(); ++i) {
+  writer().put_int16(static_cast<int16_t>(width));
+  for (size_t i = 0; i < width; ++i) {
     append_field(query::sent_type(columns[i], portal.formats[i] == Format::kBinary), portal.formats[i], row_[i],
                  &writer());
   }

@@ -1,5 +1,6 @@
 #include "postgres/wire_values.h"
 
+#include "query/shown_columns.h"
 #include "query/type_numbers.h"
 #include "server/packed.h"
 
@@ -24,8 +25,9 @@ void append_field(const SqlType& type, Format format, const Datum& value, Messag
 void append_row_description(std::span<const query::ResultColumn> columns, std::span<const Format> formats,
                             MessageWriter* writer) {
   writer->begin('T');
-  writer->put_int16(static_cast<int16_t>(columns.size()));
-  for (size_t i = 0; i < columns.size(); ++i) {
+  const size_t width = query::shown_columns(columns);
+  writer->put_int16(static_cast<int16_t>(width));
+  for (size_t i = 0; i < width; ++i) {
     SqlType type = columns[i].declared.id == TypeId::kUnknown ? columns[i].type : columns[i].declared;
     // what has no type of its own is sent as text, as PostgreSQL does
     if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);

@@ -177,8 +177,8 @@ std::string NestedMaker::window_call(Kind kind, bool may_number) {
   const std::string any =
       " OVER (" + partition +
       (chance(60) && !local().empty() ? " ORDER BY " + random_->element(local()).text + direction() : "") + ")";
-  // rows that look alike may have their numbers in any order, of each call another one
-  const bool by_position = chance(50) && (may_number || kind != Kind::kInteger);
+  // rows that look alike may have their places in any order, of each call another one
+  const bool by_position = chance(50) && may_number;
   if (kind == Kind::kInteger && by_position) return random_->one_of({"row_number()", "ntile(2)", "count(*)"}) + total;
   if (by_position) return random_->one_of({"lag(", "lead(", "first_value(", "last_value("}) + of + ")" + total;
   if (kind == Kind::kInteger)

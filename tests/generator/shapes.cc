@@ -68,7 +68,7 @@ constexpr Entry kEntries[] = {
     {Shape::kNatural, "natural", true},
     {Shape::kViews, "views", true},
     {Shape::kNumbers, "numbers", true},
-    {Shape::kLateralNumbers, "lateral_numbers", false},  // once for equal outer values: found/019.sql, 028.sql
+    {Shape::kLateralNumbers, "lateral_numbers", true},
     {Shape::kReturning, "returning", true},
     {Shape::kMerge, "merge", true},
     {Shape::kTableAs, "table_as", true},

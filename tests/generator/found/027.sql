@@ -1,5 +1,4 @@
 -- symptom: with h3 merged (1de1d68): 53200 out of memory for a few rows: UNION of correlated groups in ALL, in an aggregate's argument
--- open: needs more memory than a test has
 CREATE TABLE p (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE q (k integer, x integer, n numeric(8,2), s text, b boolean);
 CREATE TABLE r (k integer, x integer, n numeric(8,2), s text, b boolean);

@@ -1,5 +1,4 @@
 -- symptom: with h3 and h4 merged: (SELECT nextval()) below LIMIT in INSERT ... SELECT draws a number over no rows
--- open: see shapes.cc
 CREATE TABLE p (k integer);
 CREATE TABLE e (k integer, x integer);
 CREATE SEQUENCE sq;

@@ -87,8 +87,7 @@ StatusOr<ShortRead> PartitionEngine::execute_short(std::string_view sql, std::sp
   SCYPER_ASSIGN_OR_RETURN(const ShortRead verdict, judge(sql, parameters, &ad_hoc));
   if (verdict != ShortRead::kDone) return verdict;
   const std::span<const Datum> values = parameters.empty() ? std::span<const Datum>(ad_hoc.values) : parameters;
-  const Status status =
-      run_and_wait(std::move(ad_hoc.statement), values, limits, result, options_.short_read_us_max);
+  const Status status = run_and_wait(std::move(ad_hoc.statement), values, limits, result, options_.short_read_us_max);
   if (status.ok()) return ShortRead::kDone;
   const bool is_cancelled = limits.cancelled != nullptr && limits.cancelled->load(std::memory_order_relaxed);
   const int64_t now_ns = environment_.clock.monotonic_ns();

@@ -213,7 +213,7 @@ class Executor {
   std::atomic<uint64_t> run_number_{0};
   std::atomic<int64_t> deadline_ns_{0};
   std::atomic<uint64_t> run_us_max_{0};  // 0: as for all
-  Mutex cancelled_mutex_;  // the flag is the transaction's and may go when it was answered
+  Mutex cancelled_mutex_;                // the flag is the transaction's and may go when it was answered
   const std::atomic<bool>* cancelled_ ABSL_GUARDED_BY(cancelled_mutex_) = nullptr;
   // Written by the watchdog, before the flag in the context: which run the flag is for.
   std::atomic<uint64_t> interrupted_run_{0};

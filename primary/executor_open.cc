@@ -75,9 +75,8 @@ Status Executor::execute_open(const std::shared_ptr<const PreparedStatement>& st
                               std::span<const Datum> parameters, query::ResultSet* result,
                               const StatementLimits& limits) {
   kept_programs_.push_back(statement->binding()->owner);
-  return run_statement_open(result, limits, [&] {
-    return run_open_program(*statement->binding()->program, parameters, result, limits);
-  });
+  return run_statement_open(
+      result, limits, [&] { return run_open_program(*statement->binding()->program, parameters, result, limits); });
 }
 
 // One statement, of which an error leaves nothing.

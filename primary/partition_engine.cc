@@ -289,8 +289,7 @@ bool PartitionEngine::find_shared(std::string_view sql, uint64_t catalog_version
     share(*found.statement, catalog_version, ad_hoc, companions);
     found = shared_.find(ad_hoc->text.text, catalog_version);
   }
-  if (found.state != SharedStatements::State::kShared || !make_ready(*found.statement, companions))
-    return false;
+  if (found.state != SharedStatements::State::kShared || !make_ready(*found.statement, companions)) return false;
   if (!query::literal_values(ad_hoc->text, found.statement->parameter_types(), &ad_hoc->arena, &ad_hoc->values).ok())
     return false;
   ad_hoc->statement = std::move(found.statement);

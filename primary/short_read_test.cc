@@ -41,7 +41,8 @@ TEST_F(ShortReadTest, FewAccessesByIndexRunOnAWorker) {
   EXPECT_EQ(value(), 1000);
   EXPECT_EQ(verdict("SELECT count(*) FROM accounts WHERE branch = 3"), "d");
   EXPECT_EQ(value(), Bank::kAccounts);
-  EXPECT_EQ(verdict("SELECT a.balance FROM accounts a JOIN rates r ON r.id = a.id WHERE a.branch = 2 AND a.id = 3"), "d");
+  EXPECT_EQ(verdict("SELECT a.balance FROM accounts a JOIN rates r ON r.id = a.id WHERE a.branch = 2 AND a.id = 3"),
+            "d");
   EXPECT_EQ(verdict("SELECT id FROM accounts WHERE branch = 4 ORDER BY id DESC LIMIT 1"), "d");
   EXPECT_EQ(verdict("SELECT * FROM accounts LIMIT 2"), "d");
   EXPECT_EQ(result_.row_count(), 2u);
@@ -77,7 +78,8 @@ TEST_F(ShortReadTest, FunctionsThatWriteAreTransactions) {
 }
 
 TEST_F(ShortReadTest, OneThatTakesTooLongGoesToASnapshot) {
-  all({"CREATE FUNCTION spin(n bigint) RETURNS bigint LANGUAGE plpgsql AS "
+  all(
+      {"CREATE FUNCTION spin(n bigint) RETURNS bigint LANGUAGE plpgsql AS "
        "'DECLARE s bigint := 0; BEGIN FOR i IN 1 .. n LOOP s := s + i; END LOOP; RETURN s; END'"});
   EXPECT_EQ(verdict("SELECT spin($1)", {int_datum(10)}), "d");
   EXPECT_EQ(value(), 55);
@@ -85,7 +87,8 @@ TEST_F(ShortReadTest, OneThatTakesTooLongGoesToASnapshot) {
   EXPECT_EQ(result_.row_count(), 0u);
   EXPECT_EQ(verdict("SELECT spin($1)", {int_datum(10)}), "l");  // for some seconds
   // who is cancelled, or out of time, hears so
-  all({"CREATE FUNCTION turn(n bigint) RETURNS bigint LANGUAGE plpgsql AS "
+  all(
+      {"CREATE FUNCTION turn(n bigint) RETURNS bigint LANGUAGE plpgsql AS "
        "'DECLARE s bigint := 0; BEGIN FOR i IN 1 .. n LOOP s := s + i; END LOOP; RETURN s; END'"});
   std::atomic<bool> is_cancelled{true};
   StatementLimits limits;

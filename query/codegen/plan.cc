@@ -33,8 +33,8 @@ double rows_of_lookup(const JoinStep& step) {
   return std::max(1.0, rows);
 }
 
-// Queries on snapshots are planned again as tables grow. For them a range of so many rows is compared with a scan, which
-// leaves out chunks by their bounds. Statements of transactions keep their plans and their ranges.
+// Queries on snapshots are planned again as tables grow. For them a range of so many rows is compared with a scan,
+// which leaves out chunks by their bounds. Statements of transactions keep their plans and their ranges.
 bool is_wide(const JoinStep& step) {
   constexpr double kRowsMax = 2000;
   return LocalIndexUse::is_on() && step.path.kind == AccessKind::kRange && rows_of_lookup(step) > kRowsMax;
@@ -45,9 +45,10 @@ bool stops_early(const BoundQuery& query, const JoinPlan& plan) {
   constexpr int64_t kInOrderMax = 10'000;  // sorting beats more single rows by an index
   const bool is_large = query.limit != nullptr && query.limit->kind == BoundKind::kConst && !query.order.empty() &&
                         (query.limit->value.null || query.limit->value.lo > kInOrderMax);
-  return !is_large && query.limit != nullptr && plan.steps.size() == 1 && plan.steps[0].kind == JoinStep::Kind::kTable &&
-         plan.steps[0].filters.empty() && plan.constant_filters.empty() && (query.order.empty() || plan.ordered) &&
-         !query.aggregated && query.groups.empty() && !query.distinct;
+  return !is_large && query.limit != nullptr && plan.steps.size() == 1 &&
+         plan.steps[0].kind == JoinStep::Kind::kTable && plan.steps[0].filters.empty() &&
+         plan.constant_filters.empty() && (query.order.empty() || plan.ordered) && !query.aggregated &&
+         query.groups.empty() && !query.distinct;
 }
 
 bool has_simple_shape(const BoundQuery& query) {

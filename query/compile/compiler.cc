@@ -278,8 +278,8 @@ Status Compiler::generate(std::string_view text, const BoundProgram& bound, Prog
   parts.footprint.is_volatile |= bound.volatile_result || parts.zone != nullptr;
   parts.footprint.reads_partitioned |= bound.is_dynamic;
   parts.footprint.all_partitions |= bound.is_dynamic;
-  parts.footprint.is_long |= bound.is_dynamic || !parts.resources.foreign.empty() ||
-                             parts.resources.work_ns > kShortWorkNs;
+  parts.footprint.is_long |=
+      bound.is_dynamic || !parts.resources.foreign.empty() || parts.resources.work_ns > kShortWorkNs;
   for (const auto& call : parts.resources.calls)
     merge_callee(&parts.footprint, Footprint(parts.callees[call.callee]->footprint()), call.arguments);
   // what it calls itself with decides partitions, too

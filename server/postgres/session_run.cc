@@ -100,8 +100,8 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   return read_only_error();
 }
 
-// In READ COMMITTED each statement of a block sees what was committed before it, so it may run anywhere. A receipt tells
-// of a snapshot: who wants receipts gets one.
+// In READ COMMITTED each statement of a block sees what was committed before it, so it may run anywhere. A receipt
+// tells of a snapshot: who wants receipts gets one.
 bool Session::may_run_on_worker(const Statement& statement) const {
   return statement.command.kind == query::CommandKind::kQuery && !settings_->reports_receipts() &&
          (block_ == Block::kNone || !settings_->is_isolated()) && !query::mentions_activity(statement.command.text);
@@ -112,8 +112,8 @@ StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statem
   primary::Engine* engine = context_->node->engine;
   const int64_t began_ns = monotonic_ns();
   query::ResultSet result;
-  const auto done = engine->execute_short(with_path(statement.command.text), arguments, &result,
-                                          limits(statement.command.text));
+  const auto done =
+      engine->execute_short(with_path(statement.command.text), arguments, &result, limits(statement.command.text));
   const bool has_ended = !done.ok() || *done == primary::ShortRead::kDone;
   if (has_ended) {
     context_->node->counters.requests.note(RequestProtocol::kPostgres, RequestKind::kQuery, done.ok(), began_ns);

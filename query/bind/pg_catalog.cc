@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/object_name.h"
 #include "bind/object_text.h"
@@ -157,13 +159,25 @@ std::vector<SystemRow> collations(const Catalog&) {
           {int64_t{951}, "POSIX", kCatalogSchemaOid, kOwnerOid, "c", true, -1, "POSIX", "POSIX"}};
 }
 
+// PostgreSQL numbers all labels of a type anew once two of them would have the same place as a real.
+std::vector<double> sort_orders(const EnumType& type) {
+  std::vector<double> orders;
+  for (const EnumType::Label& label : type.labels) orders.push_back(enum_sort_order(label.code));
+  const auto is_same = [](double a, double b) { return static_cast<float>(a) == static_cast<float>(b); };
+  if (std::adjacent_find(orders.begin(), orders.end(), is_same) != orders.end())
+    std::iota(orders.begin(), orders.end(), 1.0);
+  return orders;
+}
+
 std::vector<SystemRow> enum_labels(const Catalog& catalog) {
   constexpr int64_t kFirst = 7000000;
   std::vector<SystemRow> rows;
-  for (const auto& [name, type] : catalog.enums)
-    for (size_t i = 0; i < type->labels.size(); i++)
+  for (const auto& [name, type] : catalog.enums) {
+    const std::vector<double> orders = sort_orders(*type);
+    for (size_t i = 0; i < orders.size(); i++)
       rows.push_back({kFirst + static_cast<int64_t>(rows.size()), enum_oid(type->number),
-                      std::bit_cast<int64_t>(enum_sort_order(type->labels[i].code)), type->labels[i].text});
+                      std::bit_cast<int64_t>(orders[i]), type->labels[i].text});
+  }
   return rows;
 }
 

@@ -17,5 +17,5 @@ SELECT DISTINCT (a, c) FROM rows_counted;
 SELECT (a, c) FROM rows_counted UNION SELECT (a, c) FROM rows_counted;
 SELECT id FROM rows_counted ORDER BY (b, id) DESC;
 SELECT count(*) OVER (PARTITION BY (a, c)), id FROM rows_counted ORDER BY id;
-SELECT ARRAY[ROW(1, 2), ROW(3, NULL)], (1, 1.1) = ANY (ARRAY[(7, 7.7), (1, 1.1)]), (1, 1.1) <> ALL (ARRAY[(7, 7.7), (1, 1.0)]), (1, NULL) = ANY (ARRAY[ROW(1, NULL)]);
-SELECT id FROM rows_counted WHERE (a, c) = ANY (ARRAY[(1, 'y'), (2, 'x')]) ORDER BY id;
+SELECT ARRAY[ROW(1, 2), ROW(3, NULL)], (1, 1.1) = ANY (ARRAY[(7, 7.7), (1, 1.1)]), (1, 1.1) <> ALL (ARRAY[(7, 7.7), (1, 1.0)]), (1, NULL::integer) = ANY (ARRAY[ROW(1, NULL::integer)]);
+SELECT id FROM rows_counted WHERE (a, c) = ANY (ARRAY[(1, 'y'::text), (2, 'x'::text)]) ORDER BY id;

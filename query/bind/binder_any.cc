@@ -91,7 +91,30 @@ StatusOr<BoundPtr> Binder::make_like_operator(std::string_view op, BoundPtr* lef
   return negated;
 }
 
+namespace {
+// ARRAY[(1, 2), (3, 4)]
+bool is_array_of_rows(const ast::Expr& expr) {
+  const auto* array = ast::node_if<ast::ArrayConstructor>(&expr);
+  return array != nullptr && !array->elements.empty() &&
+         std::all_of(array->elements.begin(), array->elements.end(),
+                     [](const ast::ExprPtr& element) { return element->kind == ast::ExprKind::kRowConstructor; });
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_quantified_array(const ast::QuantifiedArray& expr, const Scope* scope) {
+  if (expr.left->kind == ast::ExprKind::kRowConstructor && is_array_of_rows(*expr.array)) {
+    BoundPtr result =
+        make_expr(expr.all ? BoundKind::kAnd : BoundKind::kOr, make_type(TypeId::kBool), false, expr.location);
+    for (const auto& element : ast::node_as<ast::ArrayConstructor>(*expr.array).elements) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*expr.left, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr right, bind(*element, scope));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr one, make_operator(expr.op, std::move(left), std::move(right), expr.location));
+      result->nullable |= one->nullable;
+      result->args.push_back(std::move(one));
+    }
+    if (result->args.size() > 1) return result;
+    return std::move(result->args[0]);
+  }
   if (!is_comparison_name(expr.op) && !find_text_match(expr.op)) return bind_any_by_rows(expr, scope);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr left, bind(*expr.left, scope));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.array, scope));

@@ -483,6 +483,9 @@ StatusOr<BoundPtr> Binder::bind_array(const ast::ArrayConstructor& expr, const S
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*element, scope));
     if (bound->type.id == TypeId::kArray)
       return error("0A000", "multidimensional arrays are not supported", expr.location);
+    if (bound->kind == BoundKind::kRow) {  // as it is shown
+      SCYPER_ASSIGN_OR_RETURN(bound, row_text(std::move(bound)));
+    }
     elements.push_back(std::move(bound));
   }
   if (elements.empty())

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
@@ -29,9 +30,55 @@ BoundPtr Binder::join_conditions(BoundKind kind, std::vector<BoundPtr> condition
   return result;
 }
 
+namespace {
+
+// How many columns a query returns; unknown where it says "*".
+std::optional<size_t> columns_of(const ast::SelectStatement& select) {
+  const ast::SelectStatement* arm = &select;
+  while (arm->left != nullptr) arm = arm->left.get();
+  if (!arm->values.empty()) return arm->values[0].size();
+  for (const ast::SelectTarget& target : arm->targets)
+    if (const auto* ref = node_if<ast::ColumnRef>(target.expr.get()); ref != nullptr && ref->star) return std::nullopt;
+  return arm->targets.size();
+}
+
+// (a, b) < (SELECT c, d ...): the comparison with the one row that the query returns, NULL without one.
+std::string comparison_with_row(const ast::RowConstructor& row, std::string_view op, const ast::Expr& subquery) {
+  std::string left, names, columns;
+  for (size_t i = 0; i < row.fields.size(); i++) {
+    const char* comma = i == 0 ? "" : ", ";
+    const std::string name = absl::StrCat("\" column", i, "\"");
+    absl::StrAppend(&left, comma, to_sql(*row.fields[i]));
+    absl::StrAppend(&names, comma, name);
+    absl::StrAppend(&columns, comma, "\" row\".", name);
+  }
+  return absl::StrCat("(SELECT ROW(", left, ") ", std::string(op), " ROW(", columns, ") FROM ", to_sql(subquery),
+                      " AS \" row\"(", names, "))");
+}
+
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_binary(const ast::BinaryOp& expr, const Scope* scope) {
   if (expr.left->kind == ExprKind::kRowConstructor && expr.right->kind == ExprKind::kRowConstructor)
     return compare_rows(expr.op, *expr.left, *expr.right, scope, expr.location);
+  if (const auto* row = node_if<ast::RowConstructor>(expr.left.get()); row != nullptr && !row->fields.empty())
+    if (const auto* query = node_if<ast::ScalarSubquery>(expr.right.get()); query != nullptr) {
+      const auto count = columns_of(*query->subquery);
+      if (count.has_value() && *count != row->fields.size())
+        return error("42601",
+                     absl::StrCat("subquery has too ", *count < row->fields.size() ? "few" : "many", " columns"),
+                     expr.location);
+      // aggregates and windows of this query would become those of the one that is written around the comparison
+      const auto calls = [this] {
+        return aggregate_query_ == nullptr ? 0 : aggregate_query_->aggregates.size() + aggregate_query_->windows.size();
+      };
+      const size_t before = calls();
+      SCYPER_RETURN_IF_ERROR(bind_list(row->fields, scope).status());
+      if (calls() != before)
+        return error("0A000", "comparing a row of aggregates with a subquery is not supported", expr.location);
+      SCYPER_ASSIGN_OR_RETURN(auto compared, parse_expression(comparison_with_row(*row, expr.op, *query)));
+      return bind(*compared, scope);
+    }
   for (const auto& [row, other] : {std::pair(&expr.left, &expr.right), std::pair(&expr.right, &expr.left)})
     if ((*row)->kind == ExprKind::kRowConstructor && (*other)->kind == ExprKind::kScalarSubquery)
       return error("0A000", "comparing a row with something else is not supported", expr.location);

@@ -55,6 +55,7 @@ void add_zone_functions(BuiltinTable* t) {
   t->runtime("+", {T::kTime, T::kDate}, T::kTimestamp, k_fn_time_add_date);
   t->runtime("extract", {T::kText, T::kTime}, T::kNumeric, k_fn_extract_time);
   t->runtime("date_part", {T::kText, T::kTime}, T::kFloat8, k_fn_date_part_time);
+  t->runtime("timestamptz", {T::kDate, T::kTime}, T::kTimestamptz, k_fn_zoned_date_add_time);
   t->runtime("make_time", {T::kInt4, T::kInt4, T::kFloat8}, T::kTime, k_fn_make_time);
 }
 

@@ -56,7 +56,8 @@ namespace scyper::query {
   X(age_timestamptz_now) X(extract_timestamptz_unit) \
   X(extract_timestamptz) X(date_part_timestamptz) X(date_trunc_zone) X(to_char_timestamptz) X(to_timestamp_unix) \
   X(make_timestamptz) X(make_timestamptz_zone) X(time_add_interval) X(interval_add_time) X(time_subtract_interval) \
-  X(time_difference) X(date_add_time) X(time_add_date) X(extract_time) X(date_part_time) X(make_time)
+  X(time_difference) X(date_add_time) X(time_add_date) X(extract_time) X(date_part_time) X(make_time) \
+  X(zoned_date_add_time)
 #define SCYPER_BINARY_FUNCTIONS(X) \
   X(gen_random_uuid) X(encode) X(decode) X(get_byte) X(set_byte) X(get_bit) X(set_bit) X(sha224) X(sha256) X(sha384) \
   X(sha512) X(substring_bytea) X(overlay_bytea) X(position_bytea) X(trim_bytea) X(trim_left_bytea) X(trim_right_bytea) \

@@ -254,10 +254,13 @@ SCYPER_FUNCTION(date_bin) {
       __builtin_add_overflow(step, stride.micros, &step))
     return done(c, ValueError::kIntervalRange);
   if (step <= 0) return c->fail("22008", "stride must be greater than zero");
-  int64_t difference = args[1].lo - args[2].lo;
-  int64_t offset = difference - difference % step;
-  if (difference < 0 && difference % step != 0) offset -= step;
-  return give(out, args[2].lo + offset);
+  int64_t difference = 0, result = 0;
+  if (__builtin_sub_overflow(args[1].lo, args[2].lo, &difference)) return done(c, ValueError::kIntervalRange);
+  const int64_t begun = difference < 0 && difference % step != 0 ? step : 0;
+  if (__builtin_sub_overflow(difference - difference % step, begun, &result) ||
+      __builtin_add_overflow(args[2].lo, result, &result) || result < kTimestampMin || result > kTimestampMax)
+    return done(c, ValueError::kTimestampRange);
+  return give(out, result);
 }
 // (a, b) OVERLAPS (c, d); an interval as second part counts from the first. A missing end of two is NULL: what the
 // other one decides alone is known.

@@ -243,6 +243,13 @@ SCYPER_FUNCTION(date_add_time) {
   ValueError error = date_to_timestamp(int4(args[0]), &midnight);
   return error == ValueError::kNone ? give_moved(c, midnight, args[1].lo, out) : done(c, error);
 }
+// timestamptz(date, time)
+SCYPER_FUNCTION(zoned_date_add_time) {
+  if (int32_t outcome = fn_date_add_time(c, args, 2, out, types); outcome != 0) return outcome;
+  int64_t value = 0;
+  const ValueError error = session_clock_to_utc(out->lo, &value);
+  return give(out, value), done(c, error);
+}
 SCYPER_FUNCTION(time_add_date) {
   Datum swapped[] = {args[1], args[0]};
   return fn_date_add_time(c, swapped, 2, out, types);

@@ -306,7 +306,8 @@ ValueError IntervalParser::parse(std::string_view text, Interval* out) noexcept 
     if (field.kind == FieldKind::kWord)
       error = take_word(field.text);
     else if (field.kind == FieldKind::kTime || (is_signed && field.text.find(':') != std::string_view::npos))
-      error = take_time(field.text.substr(is_signed ? 1 : 0), field.text[0] == '-' || is_all_negative_);
+      error = take_time(field.text.substr(is_signed ? field.text.find_first_not_of("+- \t\n\v\f\r") : 0),
+                        field.text[0] == '-' || is_all_negative_);
     else
       error = take_number(field.text);
     if (error != ValueError::kNone) return error;

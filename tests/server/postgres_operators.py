@@ -7,6 +7,7 @@ values of the types it declares. A difference is another type, another value or 
 does not have at all are counted, not compared. --all shows every difference. The exit code counts the failures.
 """
 import collections
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -112,7 +113,8 @@ def compare(cases, wanted_of, found_of):
     """Differences by group, and the groups that a node does not have."""
     differences, missing = collections.defaultdict(list), set()
     expressions = [expression for _, expression in cases]
-    wanted_all, found_all = answers(wanted_of, expressions), answers(found_of, expressions)
+    with concurrent.futures.ThreadPoolExecutor() as both:
+        wanted_all, found_all = both.map(lambda psql: answers(psql, expressions), (wanted_of, found_of))
     for (group, expression), wanted, found in zip(cases, wanted_all, found_all):
         if "(" in group and found == NO_SUCH and wanted != NO_SUCH:
             missing.add(group)

@@ -6,3 +6,7 @@ SELECT 'Y2001M12D27H25M05S06'::timestamp;
 SELECT 'H04M05S06'::time;
 SELECT 'Y2001M12D27H04'::timestamp;
 SELECT 'd27 m12 y2001'::date, 'm12d27y2001'::date;
+SELECT timestamptz(date '2020-01-01', time '10:00'), interval '2 days - 12:34:56', interval '2 days -12:34:56';
+SELECT date_bin('15 minutes'::interval, timestamp '294276-12-30', timestamp '4000-12-20 BC');
+SELECT date_bin('365000 days'::interval, '4400-01-01 BC'::timestamp, '4000-01-01 BC'::timestamp);
+SELECT date_bin('15 minutes', timestamp '2020-02-11 15:44:17', timestamp '2001-01-01'), date_bin('1 day', timestamp '1990-02-11 15:44:17', timestamp '2001-01-01');

@@ -26,7 +26,7 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double 
                uint32_t* next_relation) {
   INVARIANT(!plan_breaks.fires());
   if (plan_throws.fires()) throw std::out_of_range("failpoint plan.throws");
-  PlanBuilder builder(next_relation);
+  PlanBuilder builder(outer, next_relation);
   PlanBuilder::Built built = builder.build(query);
   Plan plan;
   plan.root = std::move(built.root);

@@ -79,6 +79,7 @@ class PlanBuilder {
   std::vector<std::shared_ptr<SharedPlan>> shared_;
   std::vector<BoundPtr> kept_;
   struct CommonPlan {
+    std::shared_ptr<const CommonQuery> query;  // kept: another one could have the address of an attempt's copy
     std::shared_ptr<SharedPlan> shared;
     uint32_t relation = 0;
     bool is_open = false;  // its recursive term is being built

@@ -44,6 +44,7 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
     return node;
   }
   if (fresh) {
+    plan.query = relation.common;
     plan.shared = std::make_shared<SharedPlan>();
     plan.shared->number = new_relation();
     plan.relation = new_relation();

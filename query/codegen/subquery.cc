@@ -1,6 +1,7 @@
 #include "bind/statement_reads.h"
 #include "codegen/generator.h"
 #include "plan/expressions.h"
+#include "plan/planner.h"
 
 // Subqueries that the plan leaves where they stand. One that nothing around it decides runs when it is asked for the
 // first time, as an InitPlan of PostgreSQL; the others run whenever they are asked.
@@ -14,6 +15,22 @@ void visit_expressions(const PlanNode& node, const std::function<void(const Boun
   visit_own(node, f);
   for (const auto& input : node.inputs) visit_expressions(*input, f);
 }
+
+// A subquery, copied where rows around it go by the names of its relations: a plan may have joined another copy.
+class OwnNames {
+ public:
+  OwnNames(const BoundQuery& query, const std::set<uint32_t>& known, uint32_t given, uint32_t* next_relation)
+      : query_(query) {
+    *next_relation = std::max(*next_relation, given);
+    std::unique_ptr<BoundQuery> copy = clone(query);
+    if (!rename_taken(copy.get(), known, next_relation).empty()) copy_ = std::move(copy);
+  }
+  const BoundQuery& query() const { return copy_ == nullptr ? query_ : *copy_; }
+
+ private:
+  const BoundQuery& query_;
+  std::unique_ptr<BoundQuery> copy_;
+};
 }  // namespace
 
 // Registers for the results of the independent subqueries in a plan, of all depths; the numbers of those that were
@@ -60,8 +77,9 @@ Value Generator::gen_once(const BoundExpr& expr, const std::function<Value()>& r
 
 // The rows of the query of an IN; those of an independent one are kept.
 void Generator::gen_kept_rows(const BoundExpr& in, const Consumer& consume) {
+  const OwnNames own(*in.query, known_relations(), program_.relation_count, &next_relation_);
   const auto kept = once_.find(in.query->id);
-  if (kept == once_.end()) return gen_query(*in.query, consume);
+  if (kept == once_.end()) return gen_query(own.query(), consume);
   const Reg store = kept->second.rows;
   TupleLayout layout(0);
   std::vector<TupleField> fields;
@@ -73,7 +91,7 @@ void Generator::gen_kept_rows(const BoundExpr& in, const Consumer& consume) {
   b_.set_block(compute);
   check(b_.call(k_rt_tuples_create, {context(), constant(Type::kI64, bytes)}));
   Reg made = b_.load(Type::kPtr, context(), kContextValue);
-  gen_query(*in.query, [&](const Values& values) {
+  gen_query(own.query(), [&](const Values& values) {
     Reg tuple = append_tuple(made, bytes);
     for (size_t i = 0; i < fields.size(); i++)
       store_field(tuple, fields[i], cast_stored(stabilise(values[i]), fields[i].type));
@@ -93,11 +111,12 @@ Value Generator::gen_scalar_subquery(const BoundExpr& expr) {
 }
 
 Value Generator::run_scalar_subquery(const BoundExpr& expr) {
+  const OwnNames own(*expr.query, known_relations(), program_.relation_count, &next_relation_);
   Value result = new_variable(expr.type, true);
   assign(result, null_value(expr.type));
   Reg rows = b_.new_variable(Type::kI8);
   b_.assign(rows, constant(Type::kI8, 0));
-  gen_query(*expr.query, [&](const Values& values) {
+  gen_query(own.query(), [&](const Values& values) {
     Block first = b_.new_block();
     b_.branch(rows, raise_block(RuntimeError::kSubqueryRows), first, 2);
     b_.set_block(first);
@@ -114,10 +133,11 @@ Value Generator::gen_exists(const BoundExpr& expr) {
 }
 
 Value Generator::run_exists(const BoundExpr& expr) {
+  const OwnNames own(*expr.query, known_relations(), program_.relation_count, &next_relation_);
   Value result = new_variable(expr.type, false);
   b_.assign(result.a, constant(Type::kI8, 0));
   Block done = b_.new_block();
-  gen_query(*expr.query, [&](const Values&) {
+  gen_query(own.query(), [&](const Values&) {
     b_.assign(result.a, constant(Type::kI8, 1));
     b_.jump(done);
   });

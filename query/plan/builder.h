@@ -14,7 +14,9 @@ namespace scyper::query {
 // stands.
 class PlanBuilder {
  public:
-  explicit PlanBuilder(uint32_t* next_relation) : next_relation_(next_relation) {}
+  // outer: relations whose current rows are known when the plan runs. Its own have other names.
+  PlanBuilder(const std::set<uint32_t>& outer, uint32_t* next_relation)
+      : next_relation_(next_relation), built_(outer) {}
 
   struct Built {
     PlanPtr root;
@@ -22,6 +24,8 @@ class PlanBuilder {
     bool one_row = false;           // exactly one, always
   };
   Built build(const BoundQuery& query);
+  // The query, or a copy where the plan has relations of its names already.
+  const BoundQuery& own_copy(const BoundQuery& query);
   // The shared plans that a tree reads, each behind those that it reads itself. Attempts at subqueries that could not
   // be unnested leave others behind.
   std::vector<std::shared_ptr<SharedPlan>> take_shared(const PlanNode& root);
@@ -65,7 +69,7 @@ class PlanBuilder {
   void place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked);
   bool join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark);
   // Gives the relations of a copied query names of their own where the plan has them already.
-  void rename_copy(BoundQuery* query);
+  bool rename_copy(BoundQuery* query);
   BoundPtr attach_scalar(PlanPtr* tree, Built built);
   BoundPtr attach_static(PlanPtr* tree, Built built);
   bool attach(PlanPtr* tree, PlanPtr node, JoinKind kind, std::vector<BoundPtr> conjuncts, PlanNode** join);
@@ -75,12 +79,12 @@ class PlanBuilder {
   std::vector<std::shared_ptr<SharedPlan>> shared_;
   std::vector<BoundPtr> kept_;
   struct CommonPlan {
+    std::shared_ptr<const CommonQuery> query;  // kept: another one could have the address of an attempt's copy
     std::shared_ptr<SharedPlan> shared;
     uint32_t relation = 0;
     bool is_open = false;  // its recursive term is being built
   };
   std::map<const CommonQuery*, CommonPlan> commons_;
-  std::set<const CommonQuery*> inlined_;
   std::set<uint32_t> built_;  // relations, also of attempts
   struct GroupNames {
     uint32_t relation;

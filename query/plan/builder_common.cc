@@ -4,6 +4,7 @@
 #include "bind/make.h"
 #include "plan/builder.h"
 #include "plan/expressions.h"
+#include "plan/planner.h"
 
 // Queries of WITH, trees of outer joins, grouping sets.
 namespace scyper::query {
@@ -26,18 +27,11 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
   };
   bool recursive = common.recursive != nullptr;
   if (!recursive && !common.always_materialised && common.references <= 1) {
-    const BoundQuery* query = common.query.get();
-    if (!inlined_.insert(&common).second) {  // its reader was copied
-      BoundPtr copy = make_expr(BoundKind::kScalarSubquery, make_type(TypeId::kUnknown), true, -1);
-      copy->query = clone(*query);
-      rename_copy(copy->query.get());
-      query = copy->query.get();
-      kept_.push_back(std::move(copy));
-    }
-    Built built = build(*query);
+    const BoundQuery& query = own_copy(*common.query);  // its reader may have been copied
+    Built built = build(query);
     PlanPtr node = make_node(PlanKind::kMap);
     node->relation = relation.id;
-    node->exprs = visible(*query, &built);
+    node->exprs = visible(query, &built);
     node->inputs.push_back(std::move(built.root));
     return node;
   }
@@ -50,10 +44,11 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
     return node;
   }
   if (fresh) {
+    plan.query = relation.common;
     plan.shared = std::make_shared<SharedPlan>();
     plan.shared->number = new_relation();
     plan.relation = new_relation();
-    Built first = build(*common.query);
+    Built first = build(own_copy(*common.query));
     PlanPtr node = make_node(recursive ? PlanKind::kRecursive : PlanKind::kMap);
     node->relation = plan.relation;
     node->inputs.push_back(std::move(first.root));
@@ -62,7 +57,7 @@ PlanPtr PlanBuilder::build_common(const Relation& relation) {
       node->shared = from_within(plan.shared);
       node->outputs.push_back(visible(*common.query, &first));
       plan.is_open = true;
-      Built second = build(*common.recursive);
+      Built second = build(own_copy(*common.recursive));
       plan.is_open = false;
       node->inputs.push_back(std::move(second.root));
       node->outputs.push_back(visible(*common.recursive, &second));
@@ -118,24 +113,40 @@ void rename_below(BoundQuery* query, const std::function<void(Relation*)>& renam
 }
 }  // namespace
 
-void PlanBuilder::rename_copy(BoundQuery* query) {
+const BoundQuery& PlanBuilder::own_copy(const BoundQuery& query) {
+  if (built_.empty()) return query;
+  BoundPtr copy = make_expr(BoundKind::kScalarSubquery, make_type(TypeId::kUnknown), true, -1);
+  copy->query = clone(query);
+  if (!rename_copy(copy->query.get())) return query;
+  kept_.push_back(std::move(copy));
+  return *kept_.back()->query;
+}
+
+bool PlanBuilder::rename_copy(BoundQuery* query) {
+  const std::vector<Relation*> renamed = rename_taken(query, built_, next_relation_);
+  for (const Relation* relation : renamed) {
+    const auto common = relation->computes_common ? commons_.find(relation->common.get()) : commons_.end();
+    if (common != commons_.end() && !common->second.is_open) commons_.erase(common);  // it reads relations around
+  }
+  return !renamed.empty();
+}
+
+std::vector<Relation*> rename_taken(BoundQuery* query, const std::set<uint32_t>& taken, uint32_t* next_relation) {
   std::map<uint32_t, uint32_t> names;
   std::vector<Relation*> renamed;
   auto rename = [&](Relation* relation) {
-    if (built_.count(relation->id) == 0) return;
+    if (taken.count(relation->id) == 0) return;
     auto [name, is_new] = names.emplace(relation->id, 0);
-    if (is_new) name->second = new_relation();
+    if (is_new) name->second = (*next_relation)++;
     relation->id = name->second;
     renamed.push_back(relation);
-    const auto common = relation->computes_common ? commons_.find(relation->common.get()) : commons_.end();
-    if (common != commons_.end() && !common->second.is_open) commons_.erase(common);  // it reads relations around
   };
   rename_below(query, rename);
   rewrite(query, [&](BoundPtr* e) {
     if ((*e)->query != nullptr) rename_below((*e)->query.get(), rename);
     return false;
   });
-  if (names.empty()) return;
+  if (names.empty()) return renamed;
   for (Relation* relation : renamed)
     for (auto& hidden : relation->hidden) {
       for (auto& e : hidden.exprs) rename_relations(&e, names);
@@ -146,6 +157,7 @@ void PlanBuilder::rename_copy(BoundQuery* query) {
     if (name != names.end()) (*e)->relation = name->second;
     return false;
   });
+  return renamed;
 }
 
 // SELECT * FROM a part of a tree of joins. offsets: where the columns of each of its relations begin.

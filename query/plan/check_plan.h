@@ -11,10 +11,11 @@ namespace scyper::query {
 // NULL that an outer join may fill with NULL, compares values of different types, or relies on an order, on unique keys
 // or on single partners that its inputs do not have.
 // outer: relations whose current rows are known when the plan runs.
-std::string find_fault(const Plan& plan, const std::set<uint32_t>& outer);
+// proves_claims: single partners and distinct rows, too. Only before joins are ordered: a tree of joins tells less.
+std::string find_fault(const Plan& plan, const std::set<uint32_t>& outer, bool proves_claims = true);
 
 // Ends by a failed CHECK that names the pass, the node and the column. Runs in every build: it costs a few
 // microseconds, and a wrong plan would cost wrong answers.
-void check_plan(const Plan& plan, const std::set<uint32_t>& outer, const char* pass);
+void check_plan(const Plan& plan, const std::set<uint32_t>& outer, const char* pass, bool proves_claims = false);
 
 }  // namespace scyper::query

@@ -26,7 +26,7 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double 
                uint32_t* next_relation) {
   INVARIANT(!plan_breaks.fires());
   if (plan_throws.fires()) throw std::out_of_range("failpoint plan.throws");
-  PlanBuilder builder(next_relation);
+  PlanBuilder builder(outer, next_relation);
   PlanBuilder::Built built = builder.build(query);
   Plan plan;
   plan.root = std::move(built.root);
@@ -34,12 +34,12 @@ Plan make_plan(const BoundQuery& query, const std::set<uint32_t>& outer, double 
   plan.shared = builder.take_shared(*plan.root);
   plan.kept = builder.take_kept();
   settle_nullability(&plan);
-  check_plan(plan, outer, "building");
+  check_plan(plan, outer, "building", /*proves_claims=*/true);
   simplify(&plan);
   settle_nullability(&plan);
-  check_plan(plan, outer, "simplify");
+  check_plan(plan, outer, "simplify", /*proves_claims=*/true);
   eliminate(&plan);
-  check_plan(plan, outer, "eliminate");
+  check_plan(plan, outer, "eliminate", /*proves_claims=*/true);
   Estimator estimator;
   estimator.add(plan);
   PhysicalPlanner(estimator, outer).run(&plan);

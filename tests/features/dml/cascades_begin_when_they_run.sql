@@ -1,0 +1,46 @@
+-- The BEFORE STATEMENT triggers of a foreign key's action fire before its first row, and not at all without one.
+CREATE TABLE a (id integer PRIMARY KEY, v integer, u integer UNIQUE);
+CREATE TABLE b (id integer PRIMARY KEY, aid integer REFERENCES a ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE TABLE c (id integer PRIMARY KEY, aid integer REFERENCES a ON DELETE SET NULL ON UPDATE CASCADE);
+CREATE TABLE d (id integer PRIMARY KEY, bid integer REFERENCES b ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE TABLE f (id integer PRIMARY KEY, u integer REFERENCES a (u) ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE NOTICE '% % % %', TG_TABLE_NAME, TG_WHEN, TG_OP, TG_LEVEL;
+  IF TG_LEVEL = 'STATEMENT' THEN RETURN NULL; END IF;
+  IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
+  RETURN NEW;
+END $$;
+DO $$
+DECLARE name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['a', 'b', 'c', 'd', 'f'] LOOP
+    EXECUTE 'CREATE TRIGGER t1 BEFORE UPDATE OR DELETE ON ' || name || ' FOR EACH STATEMENT EXECUTE FUNCTION note()';
+    EXECUTE 'CREATE TRIGGER t2 BEFORE UPDATE OR DELETE ON ' || name || ' FOR EACH ROW EXECUTE FUNCTION note()';
+    EXECUTE 'CREATE TRIGGER t3 AFTER UPDATE OR DELETE ON ' || name || ' FOR EACH STATEMENT EXECUTE FUNCTION note()';
+  END LOOP;
+END $$;
+INSERT INTO a VALUES (1, 1, 1), (2, 2, NULL), (3, 3, 3);
+INSERT INTO b VALUES (1, 1), (2, 2), (3, 1);
+INSERT INTO c VALUES (1, 1), (2, 2);
+INSERT INTO d VALUES (1, 1), (2, 2);
+INSERT INTO f VALUES (1, 1), (2, NULL);
+-- no key changes
+UPDATE a SET v = v + 1;
+UPDATE a SET id = id, u = u;
+UPDATE a SET id = 9 WHERE id = 77;
+-- one, two, some of them
+UPDATE a SET id = id + 10 WHERE id = 1;
+UPDATE a SET id = id + 100 WHERE id < 4;
+UPDATE a SET id = CASE WHEN id = 102 THEN 999 ELSE id END;
+UPDATE b SET id = id + 50;
+-- a key with NULL in it is nobody's
+UPDATE a SET u = 5 WHERE id = 999;
+UPDATE a SET u = NULL WHERE id = 999;
+DELETE FROM a WHERE id = 103;
+DELETE FROM a WHERE id = 999;
+DELETE FROM a WHERE id = 77;
+DELETE FROM a;
+SELECT * FROM b ORDER BY id;
+SELECT * FROM c ORDER BY id;
+SELECT * FROM f ORDER BY id;

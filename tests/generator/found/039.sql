@@ -1,0 +1,6 @@
+-- symptom: a query of WITH that is read at two places, with a correlated recursion inside, ended the process
+CREATE TABLE p (k integer PRIMARY KEY, x integer, n numeric(8,2), s text, b boolean);
+CREATE TABLE r (k integer NOT NULL, x integer, n numeric(8,2), s text, b boolean);
+INSERT INTO p VALUES (1, 1, 1.50, 'a', true), (2, NULL, NULL, 'b', false);
+INSERT INTO r VALUES (1, 1, 1.50, 'a', true), (2, NULL, NULL, 'b', false);
+WITH w1 AS NOT MATERIALIZED (SELECT (1 NOT IN (WITH RECURSIVE w3 AS (SELECT unnest(ARRAY[3, NULL, 1]) AS c0, 1 AS c1 FROM LATERAL (VALUES (1.5)) t4(c0) WHERE (t2.k = 1)), w5(c0, c1) AS (SELECT 0, c0::integer FROM (SELECT unnest(ARRAY[3, NULL, 1]) AS c0 FROM p t7 FULL JOIN p t8 ON t7.k = t8.x WHERE true) t9 UNION ALL SELECT t6.c0 + 1, (1)::integer FROM w5 t6 JOIN w3 t10 ON t6.c1 = t10.c1 WHERE t6.c0 < 3) SELECT 1 AS c0 FROM w5 t11)) AS c0 FROM r t2) SELECT 1 AS c0 FROM (SELECT DISTINCT true AS c0, (SELECT 1 AS c0 FROM w1 t17 WHERE ('a'::text <> t14.s) ORDER BY 1 DESC NULLS LAST LIMIT 2) AS c1 FROM r t13 JOIN p t14 USING (k)) t12 RIGHT JOIN w1 t19 ON true GROUP BY GROUPING SETS ((t12.c0, (t12.c1 + 1), t12.c1, (NOT t12.c0)), (t12.c0, (t12.c1 + 1), t12.c1, (NOT t12.c0)));

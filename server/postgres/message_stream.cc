@@ -72,8 +72,6 @@ bool MessageStream::has_message() const {
   return !header.has_value() || end_ - begin_ >= kMessageHeaderBytes + header->payload_bytes;
 }
 
-bool MessageStream::has_message(char type) const { return has_message() && in_[begin_] == type; }
-
 MessageStream::Got MessageStream::read(size_t payload_bytes_max, char* type, std::string_view* payload) {
   if (!fill(kMessageHeaderBytes)) return Got::kEnd;
   const auto header = read_message_header(std::string_view(in_).substr(begin_, kMessageHeaderBytes));

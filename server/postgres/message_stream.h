@@ -33,8 +33,8 @@ class MessageStream {
   bool has_input() const { return begin_ < end_; }
   // The next message has come whole, or can be seen to be none.
   bool has_message() const;
-  // The next message has come whole and is of this type.
-  bool has_message(char type) const;
+  // The type of the next message, waited for; 0: the client has gone. What read() gave is not valid any more.
+  char next_type() { return fill(kMessageHeaderBytes) ? in_[begin_] : '\0'; }
 
   MessageWriter& writer() { return writer_; }
   // False: the client has gone.

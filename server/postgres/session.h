@@ -267,7 +267,7 @@ class Session {
   Block block_ = Block::kNone;
   bool is_implicit_ = false;   // the block is of several statements in one message, or before one Sync: ends with them
   bool is_last_ = true;        // of them
-  bool is_pipelined_ = false;  // an Execute runs that something else than Sync follows, or nothing yet
+  bool is_pipelined_ = false;  // an Execute of the protocol runs: Sync follows it, or more of its transaction
   std::optional<SessionSettings> before_block_;        // what ROLLBACK brings back
   std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
   uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet

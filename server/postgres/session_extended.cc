@@ -245,18 +245,18 @@ Status Session::describe(MessageReader* reader) {
 }
 
 Status Session::execute(MessageReader* reader) {
-  const std::string_view name = reader->read_string();
+  const std::string name(reader->read_string());
   const int32_t rows_max = reader->read_int32();
   if (!reader->is_at_end()) return malformed("Execute");
   auto found = portals_.find(name);
-  if (found == portals_.end()) return sql_error("34000", "portal \"" + std::string(name) + "\" does not exist");
+  if (found == portals_.end()) return sql_error("34000", "portal \"" + name + "\" does not exist");
   const std::shared_ptr<Portal> portal = found->second;  // COMMIT forgets portals
   const Statement& statement = *portal->statement;
   const bool is_copy = statement.command.kind == query::CommandKind::kCopyOut;  // its columns are described to nobody
   SCYPER_RETURN_IF_ERROR(portal->failure);
   const Running running(this);
   if (portal->answer == nullptr) {
-    is_pipelined_ = !stream_.has_message('S');
+    is_pipelined_ = true;
     source_ = statement.shown;
     auto answer = run_statement(statement, portal->arguments);
     is_pipelined_ = false;
@@ -271,7 +271,7 @@ Status Session::execute(MessageReader* reader) {
                                                });
     if (!is_same) return sql_error("0A000", "cached plan must not change result type");
   } else if (portal->is_done && statement.columns.empty()) {
-    return sql_error("55000", "portal \"" + std::string(name) + "\" cannot be run");
+    return sql_error("55000", "portal \"" + name + "\" cannot be run");
   } else {
     SCYPER_RETURN_IF_ERROR(check_block(statement.command));
   }

@@ -165,9 +165,11 @@ StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& stateme
 }
 
 // All Executes before one Sync are one transaction. It begins with the first that writes: what only reads before it
-// has nothing to undo. One that Sync follows at once is a transaction of its own, as are those that no block may have.
+// has nothing to undo. One that Sync follows is a transaction of its own, as are those that no block may have. To wait
+// for what follows holds nobody up: a client that wants its answer before sends Flush.
 Status Session::enter_pipeline(std::string_view sql) {
   if (!is_pipelined_ || block_ != Block::kNone || !query::command_refused_in_block(sql).empty()) return {};
+  if (stream_.next_type() == 'S') return {};
   return begin_implicit_block(/*writes=*/true);
 }
 

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from postgres_servers import CHECKS, PATIENCE_S, Node, Postgres, expect, optional
 
@@ -113,6 +114,14 @@ def check_mixed(node):
     client.socket.sendall(message(b"P", b"\0INSERT INTO piped VALUES (1, 'a')\0\0\0") + message(b"B", b"\0\0\0\0\0\0\0\0") + message(b"E", b"\0\0\0\0\0"))
     expect("a simple query is part of the pipeline before it", client.query("SELECT 1/0")[-2:] == ["22012", "I"])
     expect("and takes it back", client.query("SELECT count(*) FROM piped")[0].endswith("0"))
+    client.socket.sendall(message(b"P", b"\0INSERT INTO piped VALUES (20, 'late')\0\0\0") + message(b"B", b"\0\0\0\0\0\0\0\0") + message(b"E", b"\0\0\0\0\0"))
+    time.sleep(0.2)
+    client.socket.sendall(message(b"S"))
+    expect("a Sync that comes late", client.until_ready() == ["INSERT 0 1", "I"])
+    long = b"\0\0\0\0\0\1" + struct.pack("!i", 300000) + b"x" * 300000 + b"\0\0"
+    client.socket.sendall(message(b"P", b"\0INSERT INTO piped VALUES (21, $1)\0\0\0") + message(b"B", long) + message(b"E", b"\0\0\0\0\0") + message(b"S"))
+    expect("a long value before Sync", client.until_ready() == ["INSERT 0 1", "I"])
+    client.query("DELETE FROM piped")
     client.socket.sendall(message(b"P", b"\0INSERT INTO piped VALUES (2, 'b')\0\0\0") + message(b"B", b"\0\0\0\0\0\0\0\0") + message(b"E", b"\0\0\0\0\0") + message(b"H"))
     while client.read()[0] != b"C":
         continue

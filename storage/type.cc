@@ -122,6 +122,7 @@ std::string type_name(const SqlType& type) {
              quoted(std::string(bare_name(known->name)));
     }
   if (is_json_text(type)) return "json";
+  if (is_json_path(type)) return "jsonpath";
   if (is_name(type)) return "name";
   std::string name = base_name(type.id);
   if (type.id == TypeId::kNumeric && (type.precision > 0 || is_modified_numeric(type))) {

@@ -230,7 +230,17 @@ class Binder {
   static bool merge_types(const SqlType& next, SqlType* type);
   static SqlType type_beside_unknown(const std::vector<BoundPtr>& exprs, const SqlType& type);
   StatusOr<BoundPtr> coerce_boolean(BoundPtr expr, std::string_view clause);
-  StatusOr<BoundPtr> json_literal(BoundPtr text);
+  // Parameters of types that are texts with a mark (json, jsonpath): whether an argument can be of the type; literals
+  // without a type become it.
+  static bool fits_marks(std::string_view function, const std::vector<BoundPtr>& args);
+  Status coerce_marked(std::string_view function, std::vector<BoundPtr>* args);
+  StatusOr<BoundPtr> bind_document_path(const std::vector<ast::SubscriptIndex>& indexes, const Scope* scope,
+                                        int32_t location);
+  StatusOr<BoundPtr> replace_document_part(BoundPtr document, const std::vector<ast::SubscriptIndex>& indexes,
+                                           BoundPtr value, std::string_view name, const Scope* scope, int32_t location);
+  StatusOr<BoundPtr> make_path_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location);
+  StatusOr<std::vector<BoundPtr>> bind_set_arguments(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> json_literal(BoundPtr text, const SqlType& type);
   StatusOr<BoundPtr> literal_to(BoundPtr expr, const SqlType& target, bool is_explicit);
   // binder_query.cc
   // keep_unknown: outputs may stay literals without a type, for who knows better (UNION, INSERT).

@@ -208,7 +208,7 @@ StatusOr<BoundPtr> Binder::resolve_unknown(BoundPtr literal, const Aggregate& ag
     case AggregateKind::kBitOr:
     case AggregateKind::kBitXor:
     case AggregateKind::kArrayAgg:
-      if (!is_argument) break;
+      if (!is_argument || call.name.back().ends_with("_object_agg")) break;
       return with_hint(
           error("42725", absl::StrCat("function ", call.name.back(), "(unknown) is not unique"), call.location),
           "Could not choose a best candidate function. You might need to add explicit type casts.");

@@ -81,12 +81,13 @@ StatusOr<BoundPtr> Binder::bind_quantified_subquery(const ast::QuantifiedSubquer
 // What is assigned to array[index] or array[from:to], of its type.
 StatusOr<BoundPtr> Binder::coerce_to_part(BoundPtr value, const SqlType& type, const ast::SubscriptIndex& index,
                                           std::string_view name, int32_t location) {
-  if (type.id != TypeId::kArray)
+  const bool is_document = type.id == TypeId::kJsonb;
+  if (type.id != TypeId::kArray && !is_document)
     return error("42804",
                  absl::StrCat("cannot subscript type ", type_name(without_modifiers(type)),
                               " because it does not support subscripting"),
                  location);
-  const SqlType given = value->type, wanted = index.slice ? type : element_of(type);
+  const SqlType given = value->type, wanted = index.slice || is_document ? type : element_of(type);
   auto coerced = coerce(std::move(value), wanted, Coercion::kAssignment);
   if (!coerced.ok() && sqlstate_of(coerced.status()) == "42804")
     return with_hint(error("42804",
@@ -137,11 +138,15 @@ Status Binder::assign_part(const ast::Assignment& assignment, uint32_t column, B
   BoundPtr array = earlier != dml->assignments.end()
                        ? std::move(earlier->value)
                        : make_column(dml->relation, column, definition.type, !definition.not_null, -1);
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr replaced, replace_part(std::move(array), assignment.subscripts[0], std::move(value),
-                                                          assignment.column, scope, assignment.location));
+  auto replaced = definition.type.id == TypeId::kJsonb
+                      ? replace_document_part(std::move(array), assignment.subscripts, std::move(value),
+                                              assignment.column, scope, assignment.location)
+                      : replace_part(std::move(array), assignment.subscripts[0], std::move(value), assignment.column,
+                                     scope, assignment.location);
+  SCYPER_RETURN_IF_ERROR(replaced.status());
   if (earlier == dml->assignments.end()) earlier = dml->assignments.insert(earlier, ColumnAssignment{});
   earlier->column = column;
-  earlier->value = std::move(replaced);
+  earlier->value = *std::move(replaced);
   earlier->is_part = true;
   return absl::OkStatus();
 }

@@ -26,7 +26,8 @@ bool is_arithmetic(std::string_view op) { return op == "+" || op == "-" || op ==
 
 // Does it look a zone up by its name, in a database that a node which replays the statement need not have?
 bool reads_zones(const Builtin& f) {
-  return (f.name == "timezone" && f.parameters[0] == TypeId::kText) ||
+  return (f.name.find("jsonb_path_") != std::string_view::npos && f.name.ends_with("_tz")) ||
+         (f.name == "timezone" && f.parameters[0] == TypeId::kText) ||
          (f.name == "date_trunc" && f.parameters.size() == 3) ||
          (f.name == "make_timestamptz" && f.parameters.size() == 7);
 }
@@ -200,9 +201,15 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
     return error("0A000", "comparing a row with something else is not supported", location);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr like, make_like_operator(op, &left, &right, location));
   if (like != nullptr) return like;
-  if (is_json_text(left->type) && (op == "->" || op == "->>" || op == "#>" || op == "#>>")) {
-    SCYPER_ASSIGN_OR_RETURN(left, coerce(std::move(left), make_type(TypeId::kJsonb), Coercion::kExplicit));
+  const bool is_checked = is_checked_text(left->type) || is_checked_text(right->type);
+  if (is_checked && is_comparison(op)) {
+    std::vector<BoundPtr> args;
+    args.push_back(std::move(left));
+    args.push_back(std::move(right));
+    return no_operator(op, args, location);
   }
+  if (op == "@?" || op == "@@") return make_path_operator(op, std::move(left), std::move(right), location);
+  const bool is_of_json = is_json_text(left->type) && (op == "->" || op == "->>" || op == "#>" || op == "#>>");
   SCYPER_RETURN_IF_ERROR(type_unknown_operands(op, &left, &right, location));
   TypeId a = left->type.id;
   TypeId b = right->type.id;
@@ -214,7 +221,8 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
   } else if (op == "||" && !arrays) {
     SCYPER_RETURN_IF_ERROR(match_concatenated(&left, &right, location));
   }
-  std::string_view function = op;
+  const std::string json_op = absl::StrCat(" json", std::string(op));
+  std::string_view function = is_of_json ? json_op : op;
   if (op == "||" && arrays) {
     bool both = (a == TypeId::kArray || a == TypeId::kUnknown) && (b == TypeId::kArray || b == TypeId::kUnknown);
     function = both ? "array_cat" : a == TypeId::kArray ? "array_append" : "array_prepend";
@@ -280,7 +288,7 @@ Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPt
 }
 
 Status Binder::no_operator(std::string_view op, const std::vector<BoundPtr>& args, int32_t location) const {
-  auto shown = [](const BoundPtr& e) { return type_name(without_modifiers(e->type)); };
+  auto shown = [](const BoundPtr& e) { return type_name(plain_type(e->type)); };
   return with_hint(error("42883",
                          absl::StrCat("operator does not exist: ", args.size() == 2 ? shown(args[0]) + " " : "",
                                       std::string(op), " ", args.empty() ? "" : shown(args.back())),
@@ -306,7 +314,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
     if (!is_operator && (name == "like" || name == "ilike") && args.size() == 2)
       return no_like_operator(name, args, location);
     if (!is_operator) return make_user_call(name, GivenArguments{std::move(args), {}, false}, location);
-    return no_operator(name, args, location);
+    return no_operator(written_as.empty() ? name : written_as, args, location);
   }
   if (std::find(best->parameters.begin(), best->parameters.end(), TypeId::kArray) != best->parameters.end() &&
       best->op == BuiltinOp::kRuntime) {
@@ -403,6 +411,14 @@ const char* clause_of_aggregates(const ast::FunctionCall& call) {
 }
 }  // namespace
 
+namespace {
+// f(VARIADIC array), of a builtin function that takes any number of values.
+bool is_spread(const ast::FunctionCall& call, const std::vector<BoundPtr>& args) {
+  return call.variadic && args.size() == 1 && args[0]->type.id == TypeId::kArray &&
+         !find_builtins(" variadic " + call.name.back()).empty();
+}
+}  // namespace
+
 StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
   const std::string& name = call.name.back();
   const Callees callees = callees_of(call);
@@ -443,7 +459,10 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
     return make_user_call(name, std::move(given), call.location);
   if (named && !place_arguments(name, call.arg_names, &given.args))
     return make_user_call(name, std::move(given), call.location);  // does not exist
+  if (is_spread(call, given.args)) return make_call(" variadic " + name, std::move(given.args), call.location, name);
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
+  if (!fits_marks(name, given.args)) return make_user_call(name, std::move(given), call.location);
+  SCYPER_RETURN_IF_ERROR(coerce_marked(name, &given.args));
   if (find_builtins(name).empty()) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr cast, bind_type_call(call, &given));
     if (cast != nullptr) return cast;
@@ -452,10 +471,9 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
     if (arg->kind != BoundKind::kRow) continue;
     bool json = name == "to_jsonb" || name == "jsonb_build_object" || name == "jsonb_build_array";
     if (name == "row_to_json") return row_to_json(call, std::move(given.args));
-    if (name == "to_json" || name == "json_build_object" || name == "json_build_array") {
-      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg), " json_row"));
-    } else if (json) {
-      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg)));
+    const bool text = name == "to_json" || name == "json_build_object" || name == "json_build_array";
+    if (json || text) {
+      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg), text ? " json_row" : "jsonb_build_object"));
     } else {
       SCYPER_ASSIGN_OR_RETURN(arg, row_text(std::move(arg)));
     }

@@ -419,7 +419,8 @@ Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Exp
 StatusOr<uint32_t> Binder::check_assignment(const ast::Assignment& assignment, bool is_default, BoundDml* dml) {
   const storage::TableSchema& schema = dml->schema();
   SCYPER_ASSIGN_OR_RETURN(const uint32_t column, target_column(schema, assignment.column, assignment.location));
-  if (!assignment.fields.empty() || assignment.subscripts.size() > 1)
+  const bool is_deep = assignment.subscripts.size() > 1 && schema.columns[column].type.id != TypeId::kJsonb;
+  if (!assignment.fields.empty() || is_deep)
     return error("0A000", "assignment to parts of a column but elements of arrays is not supported",
                  assignment.location);
   for (const auto& other : dml->assignments)

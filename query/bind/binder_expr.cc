@@ -422,20 +422,7 @@ StatusOr<BoundPtr> Binder::bind_grouping_call(const ast::GroupingCall& call, con
 StatusOr<BoundPtr> Binder::bind_subscript(const ast::Subscript& expr, const Scope* scope) {
   SCYPER_ASSIGN_OR_RETURN(BoundPtr array, bind(*expr.arg, scope));
   if (array->type.id == TypeId::kJsonb) {  // document['a'][1]: the part at a path
-    BoundPtr path = make_expr(BoundKind::kArray, make_array(make_type(TypeId::kText)), false, expr.location);
-    for (const ast::SubscriptIndex& index : expr.indexes) {
-      if (index.slice) return error("0A000", "jsonb subscript does not support slices", expr.location);
-      SCYPER_ASSIGN_OR_RETURN(BoundPtr key, bind(*index.upper, scope));
-      const TypeId type = key->type.id;
-      if (type != TypeId::kInt2 && type != TypeId::kInt4 && type != TypeId::kUnknown && !is_string(type))
-        return with_hint(
-            error("42804",
-                  absl::StrCat("subscript type ", type_name(without_modifiers(key->type)), " is not supported"),
-                  index.upper->location),
-            "jsonb subscript must be coercible to either integer or text.");
-      SCYPER_ASSIGN_OR_RETURN(key, coerce(std::move(key), make_type(TypeId::kText), Coercion::kAssignment));
-      path->args.push_back(std::move(key));
-    }
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr path, bind_document_path(expr.indexes, scope, expr.location));
     return make_operator("#>", std::move(array), std::move(path), expr.location);
   }
   if (expr.indexes.size() != 1) return error("0A000", "multidimensional arrays are not supported", expr.location);

@@ -28,10 +28,19 @@ constexpr std::string_view kSetFunctions[] = {"unnest",
                                               "jsonb_object_keys",
                                               "jsonb_each",
                                               "jsonb_each_text",
+                                              "jsonb_path_query",
+                                              "jsonb_path_query_tz",
+                                              "json_array_elements",
+                                              "json_array_elements_text",
+                                              "json_object_keys",
+                                              "json_each",
+                                              "json_each_text",
                                               "regexp_matches",
                                               "pg_partition_ancestors"};
 
-bool gives_pairs(std::string_view name) { return name == "jsonb_each" || name == "jsonb_each_text"; }
+bool gives_pairs(std::string_view name) {
+  return name == "jsonb_each" || name == "jsonb_each_text" || name == "json_each" || name == "json_each_text";
+}
 
 // PostgreSQL's jsonb_array_elements(from_json, OUT value)
 constexpr std::string_view kElementColumn = "value";
@@ -43,6 +52,26 @@ bool is_named_element(std::string_view name) {
 // Arrays of arrays are not there: its rows are texts of arrays, and cast where they are read.
 bool gives_arrays(std::string_view name) { return name == "regexp_matches"; }
 SqlType text_array() { return make_array(make_type(TypeId::kText)); }
+
+// The builtin that gives the rows of the function as an array.
+std::string function_of_arrays(const std::string& name) {
+  static constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
+      {"regexp_matches", " regexp_matches"},
+      {"regexp_split_to_table", "regexp_split_to_array"},
+      {"string_to_table", "string_to_array"},
+      {"jsonb_array_elements", " jsonb_elements"},
+      {"jsonb_array_elements_text", " jsonb_elements_text"},
+      {"jsonb_object_keys", " jsonb_keys"},
+      {"jsonb_path_query", " jsonb_path_query"},
+      {"jsonb_path_query_tz", " jsonb_path_query_tz"},
+      {"json_array_elements", " json_elements"},
+      {"json_array_elements_text", " json_elements_text"},
+      {"json_object_keys", " json_keys"},
+  };
+  for (const auto& [set, arrays] : kFunctions)
+    if (name == set) return std::string(arrays);
+  return name;
+}
 
 bool refers_to(const BoundExpr& expr, uint32_t relation) {
   if (expr.kind == BoundKind::kColumn && expr.relation == relation) return true;
@@ -109,11 +138,7 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_subscripts(std::vector<BoundPtr> ar
 // The values that a call returns, as arrays: unnest() of several gives as many columns.
 StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall& call, const Scope* scope) {
   std::string name = call.name.back();
-  std::vector<BoundPtr> args;
-  for (const auto& arg : call.args) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
-    args.push_back(std::move(bound));
-  }
+  SCYPER_ASSIGN_OR_RETURN(auto args, bind_set_arguments(call, scope));
   if (name == "unnest") {
     for (const auto& arg : args)
       if (arg->type.id != TypeId::kArray)
@@ -145,19 +170,13 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall&
     }
     name = " series";
   }
-  if (name == "regexp_matches") name = " regexp_matches";
-  if (name == "regexp_split_to_table") name = "regexp_split_to_array";
-  if (name == "jsonb_array_elements") name = " jsonb_elements";
-  if (name == "jsonb_array_elements_text") name = " jsonb_elements_text";
-  if (name == "jsonb_object_keys") name = " jsonb_keys";
-  if (name == "string_to_table") name = "string_to_array";
+  name = function_of_arrays(name);
   std::vector<BoundPtr> arrays;
   if (gives_pairs(name) && args.size() == 1) {
-    if (args[0]->type.id != TypeId::kUnknown && args[0]->type.id != TypeId::kJsonb)
-      return error(
-          "42883",
-          absl::StrCat("function ", name, "(", type_name(without_modifiers(args[0]->type)), ") does not exist"),
-          call.location);
+    if (name[4] == 'b' && args[0]->type.id != TypeId::kUnknown && args[0]->type.id != TypeId::kJsonb)
+      return error("42883",
+                   absl::StrCat("function ", name, "(", type_name(plain_type(args[0]->type)), ") does not exist"),
+                   call.location);
     std::vector<BoundPtr> same_args;
     same_args.push_back(clone(*args[0]));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr keys,
@@ -174,8 +193,9 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall&
 StatusOr<BoundPtr> Binder::bind_set_call(const ast::FunctionCall& call, const Scope* scope) {
   const char* inside = in_aggregate_ ? "aggregate" : in_window_ ? "window" : nullptr;
   if (inside != nullptr)
-    return error("0A000", absl::StrCat(inside, " function calls cannot contain set-returning function calls"),
-                 call.location);
+    return with_hint(error("0A000", absl::StrCat(inside, " function calls cannot contain set-returning function calls"),
+                           call.location),
+                     "You might be able to move the set-returning function into a LATERAL FROM item.");
   if (window_query_ == nullptr || in_window_definition_)
     return error("0A000",
                  absl::StrCat("set-returning functions are not allowed in ",

@@ -45,5 +45,7 @@ void add_catalog_functions(BuiltinTable* t);
 void add_zone_functions(BuiltinTable* t);
 void add_binary_functions(BuiltinTable* t);
 void add_jsonb_functions(BuiltinTable* t);
+void add_jsonpath_functions(BuiltinTable* t);
+void add_json_text_functions(BuiltinTable* t);
 
 }  // namespace scyper::query

@@ -232,6 +232,8 @@ const BuiltinTable& builtin_table() {
     add_zone_functions(t);
     add_binary_functions(t);
     add_jsonb_functions(t);
+    add_jsonpath_functions(t);
+    add_json_text_functions(t);
     return t;
   }();
   return *table;

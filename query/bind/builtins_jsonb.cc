@@ -13,10 +13,13 @@ extern const ir::External k_fn_json_array;
 
 // runtime/functions_json.cc
 extern const ir::External k_fn_to_json;
+extern const ir::External k_fn_array_to_json;
 extern const ir::External k_fn_json_row;
 extern const ir::External k_fn_json_row_pretty;
 extern const ir::External k_fn_json_build_object;
 extern const ir::External k_fn_json_build_array;
+extern const ir::External k_fn_json_build_array_of;
+extern const ir::External k_fn_json_build_object_of;
 extern const ir::External k_fn_json_agg;
 extern const ir::External k_fn_json_pair;
 extern const ir::External k_fn_json_of_pairs;
@@ -31,6 +34,7 @@ void add_json_functions(BuiltinTable* t) {
   };
   add("to_json", {T::kUnknown}, k_fn_to_json);
   add("array_to_json", {T::kArray}, k_fn_to_json);
+  add("array_to_json", {T::kArray, T::kBool}, k_fn_array_to_json);
   const std::pair<std::string_view, const ir::External&> lists[] = {{" json_row", k_fn_json_row},
                                                                     {" json_row_pretty", k_fn_json_row_pretty},
                                                                     {"json_build_object", k_fn_json_build_object},
@@ -41,13 +45,56 @@ void add_json_functions(BuiltinTable* t) {
     builtin.strict = false;
     builtin.variadic = true;
   }
+  add(" variadic json_build_array", {T::kArray}, k_fn_json_build_array_of);
+  add(" variadic json_build_object", {T::kArray}, k_fn_json_build_object_of);
   add(" json_agg", {T::kArray, T::kBool, T::kBool}, k_fn_json_agg);
   add(" json_pair", {T::kUnknown, T::kUnknown}, k_fn_json_pair).strict = false;
   add(" json_of_pairs", {T::kArray}, k_fn_json_of_pairs);
 }
+// Functions that replace parts of a document.
+void add_changes(BuiltinTable* t) {
+  t->runtime("jsonb_concat", {T::kJsonb, T::kJsonb}, T::kJsonb, k_fn_jsonb_concat);
+  t->runtime("jsonb_delete", {T::kJsonb, T::kText}, T::kJsonb, k_fn_jsonb_delete_key);
+  t->runtime("jsonb_delete", {T::kJsonb, T::kInt4}, T::kJsonb, k_fn_jsonb_delete_index);
+  t->runtime("jsonb_delete", {T::kJsonb, T::kArray}, T::kJsonb, k_fn_jsonb_delete_keys);
+  t->runtime("jsonb_delete_path", {T::kJsonb, T::kArray}, T::kJsonb, k_fn_jsonb_delete_path);
+  t->runtime("jsonb_set", {T::kJsonb, T::kArray, T::kJsonb}, T::kJsonb, k_fn_jsonb_set);
+  t->runtime("jsonb_set", {T::kJsonb, T::kArray, T::kJsonb, T::kBool}, T::kJsonb, k_fn_jsonb_set);
+  t->runtime(" jsonb_assign", {T::kJsonb, T::kArray, T::kBool, T::kJsonb}, T::kJsonb, k_fn_jsonb_assign).strict = false;
+  std::vector<T> lax = {T::kJsonb, T::kArray, T::kJsonb};
+  for (T more : {T::kUnknown, T::kBool, T::kText}) {
+    if (more != T::kUnknown) lax.push_back(more);
+    Builtin& set_lax = t->runtime("jsonb_set_lax", lax, T::kJsonb, k_fn_jsonb_set_lax);
+    set_lax.strict = false;
+    set_lax.may_return_null = true;
+  }
+  t->runtime("jsonb_insert", {T::kJsonb, T::kArray, T::kJsonb}, T::kJsonb, k_fn_jsonb_insert);
+  t->runtime("jsonb_insert", {T::kJsonb, T::kArray, T::kJsonb, T::kBool}, T::kJsonb, k_fn_jsonb_insert);
+}
+}  // namespace
+
+namespace {
+// The functions behind operators, which PostgreSQL lets call by name.
+void add_named_operators(BuiltinTable* t) {
+  t->runtime("jsonb_contains", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contains);
+  t->runtime("jsonb_contained", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contained);
+  t->runtime("jsonb_exists", {T::kJsonb, T::kText}, T::kBool, k_fn_jsonb_exists);
+  t->runtime("jsonb_exists_any", {T::kJsonb, T::kArray}, T::kBool, k_fn_jsonb_exists_any);
+  t->runtime("jsonb_exists_all", {T::kJsonb, T::kArray}, T::kBool, k_fn_jsonb_exists_all);
+  t->runtime("jsonb_object_field", {T::kJsonb, T::kText}, T::kJsonb, k_fn_jsonb_field).may_return_null = true;
+  t->runtime("jsonb_object_field_text", {T::kJsonb, T::kText}, T::kText, k_fn_jsonb_field_text).may_return_null = true;
+  t->runtime("jsonb_array_element", {T::kJsonb, T::kInt4}, T::kJsonb, k_fn_jsonb_element).may_return_null = true;
+  t->runtime("jsonb_array_element_text", {T::kJsonb, T::kInt4}, T::kText, k_fn_jsonb_element_text).may_return_null =
+      true;
+  for (bool object : {false, true})
+    t->runtime(object ? " variadic jsonb_build_object" : " variadic jsonb_build_array", {T::kArray}, T::kJsonb,
+               object ? k_fn_jsonb_build_object_of : k_fn_jsonb_build_array_of)
+        .takes_types = true;
+}
 }  // namespace
 
 void add_jsonb_functions(BuiltinTable* t) {
+  add_named_operators(t);
   auto texts = [](const std::vector<SqlType>&) { return make_array(make_type(T::kText)); };
   auto documents = [](const std::vector<SqlType>&) { return make_array(make_type(T::kJsonb)); };
   auto nullable = [&](std::string_view name, T second, T result, const ir::External& function) {
@@ -66,9 +113,12 @@ void add_jsonb_functions(BuiltinTable* t) {
     extract.variadic = true;
     extract.may_return_null = true;
   }
-  t->runtime(" json_rows", {T::kJsonb, T::kText}, T::kJsonb, k_fn_json_rows);
-  t->runtime(" json_object", {T::kJsonb, T::kText}, T::kJsonb, k_fn_json_object);
-  t->runtime(" json_array", {T::kJsonb, T::kText}, T::kJsonb, k_fn_json_array);
+  for (T document : {T::kJsonb, T::kText}) {
+    const auto same = [](const std::vector<SqlType>& types) { return types[0]; };
+    t->runtime(" json_rows", {document, T::kText}, document, k_fn_json_rows).result_type = same;
+    t->runtime(" json_object", {document, T::kText}, document, k_fn_json_object).result_type = same;
+    t->runtime(" json_array", {document, T::kText}, document, k_fn_json_array).result_type = same;
+  }
   t->runtime("@>", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contains);
   t->runtime("<@", {T::kJsonb, T::kJsonb}, T::kBool, k_fn_jsonb_contained);
   t->runtime("?", {T::kJsonb, T::kText}, T::kBool, k_fn_jsonb_exists);
@@ -79,10 +129,7 @@ void add_jsonb_functions(BuiltinTable* t) {
   t->runtime("-", {T::kJsonb, T::kInt4}, T::kJsonb, k_fn_jsonb_delete_index);
   t->runtime("-", {T::kJsonb, T::kArray}, T::kJsonb, k_fn_jsonb_delete_keys);
   t->runtime("#-", {T::kJsonb, T::kArray}, T::kJsonb, k_fn_jsonb_delete_path);
-  t->runtime("jsonb_set", {T::kJsonb, T::kArray, T::kJsonb}, T::kJsonb, k_fn_jsonb_set);
-  t->runtime("jsonb_set", {T::kJsonb, T::kArray, T::kJsonb, T::kBool}, T::kJsonb, k_fn_jsonb_set);
-  t->runtime("jsonb_insert", {T::kJsonb, T::kArray, T::kJsonb}, T::kJsonb, k_fn_jsonb_insert);
-  t->runtime("jsonb_insert", {T::kJsonb, T::kArray, T::kJsonb, T::kBool}, T::kJsonb, k_fn_jsonb_insert);
+  add_changes(t);
   t->runtime("jsonb_typeof", {T::kJsonb}, T::kText, k_fn_jsonb_typeof);
   t->runtime("jsonb_array_length", {T::kJsonb}, T::kInt4, k_fn_jsonb_array_length);
   t->runtime("jsonb_strip_nulls", {T::kJsonb}, T::kJsonb, k_fn_jsonb_strip_nulls);

@@ -114,19 +114,18 @@ BoundPtr make_number(const SqlType& type, const Datum& value, int32_t location) 
 }
 }  // namespace
 
-// In a routine what is no json fails when it runs.
-StatusOr<BoundPtr> Binder::json_literal(BoundPtr text) {
+// In a routine what is no json or jsonpath fails when it runs.
+StatusOr<BoundPtr> Binder::json_literal(BoundPtr text, const SqlType& type) {
   std::vector<std::unique_ptr<char[]>> blocks;
   Datum value;
-  const Status parsed = parse_datum(json_text_type(), text->text, TextArena{take_from_string, &blocks}, &value);
-  if (!parsed.ok() && program_->is_routine) return make_cast(std::move(text), json_text_type(), true);
+  const Status parsed = parse_datum(type, text->text, TextArena{take_from_string, &blocks}, &value);
+  if (!parsed.ok() && program_->is_routine) return make_cast(std::move(text), type, true);
   if (!parsed.ok()) {
     const Status located = error(sqlstate_of(parsed), std::string(parsed.message()), text->location);
     const std::string detail = detail_of(parsed);
     return detail.empty() ? located : with_detail(located, detail);
   }
-  text->type = json_text_type();
-  return text;
+  return make_text_constant(type, std::string(value.data(), value.size()), text->location);
 }
 
 StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool is_explicit) {
@@ -134,7 +133,7 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   if (names_zone(target, expr->text)) program_->volatile_result = true;
   if (is_string(target.id)) {
     BoundPtr text = make_text_constant(make_string(TypeId::kText, -1), std::move(expr->text), expr->location);
-    if (is_json_text(target)) return json_literal(std::move(text));
+    if (is_checked_text(target)) return json_literal(std::move(text), target);
     if (is_name(target)) text->text = std::string(clip_name(text->text));
     if (target.length < 0) {
       text->type = target;
@@ -176,6 +175,15 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   if (target.id == TypeId::kNumeric) return make_number(target, value, expr->location);
   return make_constant(target, value, expr->location);
 }
+
+namespace {
+// json and jsonb become each other by assignment; other texts become json and jsonpath by a cast.
+void note_json_cast(const SqlType& from, const SqlType& target, Coercion* needed) {
+  if (is_json_text(from) && target.id == TypeId::kJsonb) *needed = Coercion::kAssignment;
+  if (!is_checked_text(target)) return;
+  *needed = is_json_text(target) && from.id == TypeId::kJsonb ? Coercion::kAssignment : Coercion::kExplicit;
+}
+}  // namespace
 
 StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion context) {
   const SqlType from = expr->type;
@@ -228,8 +236,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
   if (from.id == TypeId::kArray || target.id == TypeId::kArray)
     needed = is_string(target.id) ? Coercion::kAssignment : Coercion::kExplicit;
   if (from.id == TypeId::kEnum && target.id == TypeId::kEnum) exists = from.length == target.length;
-  if (is_json_text(from) && target.id == TypeId::kJsonb) needed = Coercion::kAssignment;
-  if (is_json_text(target)) needed = from.id == TypeId::kJsonb ? Coercion::kAssignment : Coercion::kExplicit;
+  note_json_cast(from, target, &needed);
   if (!exists || needed > context)
     return error(context == Coercion::kExplicit ? "42846" : "42804",
                  absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)), expr->location);

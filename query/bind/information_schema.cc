@@ -142,7 +142,7 @@ Sizes sizes_of(const SqlType& type) {
 std::string user_type_name(const SqlType& type) {
   const EnumType* user_type = type.id == T::kEnum ? find_enum(type.length) : nullptr;
   if (user_type != nullptr) return name_in_schema(user_type->name);
-  if (is_json_text(type) || is_name(type)) return type_name(type);
+  if (is_checked_text(type) || is_name(type)) return type_name(type);
   return type.id == T::kArray ? "_" + std::string(system_type(type.element).name)
                               : std::string(system_type(type.id).name);
 }
@@ -152,7 +152,7 @@ std::string user_type_schema(const SqlType& type) {
 }
 std::string data_type(const SqlType& type) {
   if (type.id == T::kArray) return "ARRAY";
-  if (is_json_text(type)) return "json";
+  if (is_checked_text(type)) return type_name(type);
   if (is_name(type)) return "name";
   return type.id == T::kEnum ? "USER-DEFINED" : type_name(without_modifiers(type));
 }

@@ -419,7 +419,7 @@ StatusOr<BoundPtr> PlBinder::expression(const ast::Expr& expr, const SqlType& ty
 // PL/pgSQL assigns through text where no assignment cast exists; lengths are enforced as by an assignment.
 StatusOr<BoundPtr> Binder::coerce_assign(BoundPtr expr, const SqlType& type) {
   if (expr->type == type) return expr;
-  const bool string_target = is_string(type.id) && !is_json_text(type);
+  const bool string_target = is_string(type.id) && !is_checked_text(type);
   return coerce(std::move(expr), type, string_target ? Coercion::kAssignment : Coercion::kExplicit);
 }
 

@@ -31,6 +31,16 @@ Status PlBinder::bind_assign(const plpgsql::Assign& assign, StepList* out) {
     if (binder_.program_->variables[step->variable].domain_call != kNoVariable)
       return binder_.error("0A000", "assigning to parts of a variable whose domain has constraints is not supported",
                            assign.location);
+    if (type.id == TypeId::kJsonb) {
+      binder_.aggregate_clause_ = "this context";
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, binder_.bind(*assign.value, nullptr));
+      SCYPER_ASSIGN_OR_RETURN(
+          step->expr,
+          binder_.replace_document_part(make_variable(step->variable, type, true, assign.location), subscript->indexes,
+                                        std::move(value), name.back(), nullptr, assign.location));
+      out->push_back(std::move(step));
+      return absl::OkStatus();
+    }
     if (subscript->indexes.size() != 1)
       return binder_.error("0A000", "multidimensional arrays are not supported", assign.location);
     if (type.id != TypeId::kArray)

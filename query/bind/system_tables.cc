@@ -25,6 +25,7 @@ int64_t type_oid(const SqlType& type) {
   if (type.id == TypeId::kVoid) return kVoidOid;
   constexpr int64_t kNameOid = 19;
   if (is_json_text(type)) return kJsonOid;
+  if (is_json_path(type)) return kJsonPathOid;
   if (is_name(type)) return kNameOid;
   if (type.id == TypeId::kRecord) return kRecordOid;
   if (type.id == TypeId::kEnum) return enum_oid(type.length);
@@ -39,6 +40,7 @@ std::optional<SqlType> type_of_oid(int64_t oid) {
   }
   constexpr int64_t kNameOid = 19, kCharOid = 18;
   if (oid == kNameOid) return name_type();
+  if (oid == kJsonPathOid) return json_path_type();
   if (oid == kCharOid) return make_type(TypeId::kText);
   return std::nullopt;
 }

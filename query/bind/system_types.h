@@ -41,7 +41,7 @@ constexpr SystemType kSystemTypes[] = {{TypeId::kBool, 16, 1000, "bool", 1, 'B'}
 
 const SystemType& system_type(TypeId id);
 
-constexpr int64_t kJsonOid = 114;
+constexpr int64_t kJsonOid = 114, kJsonPathOid = 4072;
 
 // Types that only catalogs have: columns of theirs are bigint (oid) and text (name, "char") here.
 struct CatalogType {
@@ -65,6 +65,7 @@ constexpr CatalogType kCatalogTypes[] = {{18, 1002, "char", "\"char\"", 1, 'Z', 
                                          {4089, 4090, "regnamespace", "regnamespace", 4, 'N', 'b'},
                                          {4096, 4097, "regrole", "regrole", 4, 'N', 'b'},
                                          {1790, 2201, "refcursor", "refcursor", -1, 'U', 'b'},
+                                         {kJsonPathOid, 4073, "jsonpath", "jsonpath", -1, 'U', 'b'},
                                          {705, 0, "unknown", "unknown", -2, 'X', 'p'},
                                          {2249, 2287, "record", "record", -1, 'P', 'p'},
                                          {2276, 0, "any", "\"any\"", 4, 'P', 'p'},

@@ -52,6 +52,7 @@ constexpr TypeFunctions kTypeFunctions[] = {
     {"anyelement", "anyelement_", 2312, 2313, 0, 0},
     {"uuid", "uuid_", 2952, 2953, 2961, 2962},
     {"jsonb", "jsonb_", 3806, 3804, 3805, 3803},
+    {"jsonpath", "jsonpath_", 4001, 4003, 4002, 4004},
     {"array", "array_", 750, 751, 2400, 2401},
     {"enum", "enum_", 3506, 3507, 3532, 3533},
     {"domain", "domain_", 2597, 0, 2598, 0},

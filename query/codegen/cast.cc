@@ -16,8 +16,8 @@ namespace {
 int integer_width(TypeId id) { return id == TypeId::kInt2 ? 2 : id == TypeId::kInt4 ? 4 : 8; }
 
 bool same_string(const SqlType& from, const SqlType& to) {
-  if (is_json_text(to)) return is_json_text(from);  // others are checked
-  if (is_name(to)) return is_name(from);            // others are cut
+  if (is_checked_text(to)) return from == to;  // others are checked
+  if (is_name(to)) return is_name(from);       // others are cut
   if (from.id == TypeId::kChar) return to.id == TypeId::kChar && (to.length < 0 || to.length == from.length);
   if (to.id == TypeId::kChar) return to.length < 0;
   return to.length < 0 || (from.length >= 0 && from.length <= to.length);
@@ -31,7 +31,7 @@ Value Generator::cast(const Value& value, const SqlType& to, bool explicit_cast)
   if ((is_string(from.id) || from.id == TypeId::kUnknown) && is_string(to.id)) {
     Value result = value;
     result.type = to;
-    if ((from.id == TypeId::kUnknown && !is_json_text(to) && !is_name(to)) || same_string(from, to)) return result;
+    if ((from.id == TypeId::kUnknown && !is_checked_text(to) && !is_name(to)) || same_string(from, to)) return result;
     if (from.id == TypeId::kChar && to.id != TypeId::kChar && to.length < 0) {  // char(n) as text: without its padding
       return strict({value}, to, [&](const Values& values) {
         Value trimmed = values[0];

@@ -147,6 +147,11 @@ StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& n
   auto table = old_->find_table(name.back());
   if (table == nullptr && old_->views.count(name.back()) != 0)
     return error("42809", absl::StrCat("\"", name.back(), "\" is not a table"), -1);
+  const std::string_view schema = name.size() > 1 ? std::string_view(name[name.size() - 2]) : std::string_view();
+  if (table == nullptr && find_system_table(schema, bare_name(name.back())) != nullptr)
+    return error("42501",
+                 absl::StrCat("permission denied: \"", std::string(bare_name(name.back())), "\" is a system catalog"),
+                 -1);
   if (table == nullptr) return error("42P01", absl::StrCat("relation \"", name.back(), "\" does not exist"), -1);
   if (old_->composites.count(name.back()) != 0)
     return error("42809", absl::StrCat("\"", name.back(), "\" is a composite type"), -1);

@@ -12,6 +12,7 @@
 #include "parse/text.h"
 #include "query/local_indexes.h"
 #include "runtime/memory.h"
+#include "storage/json_text_type.h"
 
 // CREATE INDEX. The key of an index on an expression is a hidden column that is generated of the others, and so is a
 // partial index's predicate: whatever changes rows, undoes or repeats it, keeps such an index as any other. The hidden
@@ -19,8 +20,6 @@
 namespace scyper::query {
 
 Status Definer::check_index(const ast::CreateIndexStatement& create) const {
-  if (create.method != "btree" && create.method != "hash")
-    return error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"), -1);
   if (!create.include.empty() && create.method == "hash")
     return error("0A000", "access method \"hash\" does not support included columns", -1);
   if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
@@ -72,6 +71,38 @@ std::string plain_column(const ast::IndexElement& element) {
   return ref != nullptr && !ref->star && ref->name.size() == 1 ? ref->name[0] : "";
 }
 
+}  // namespace
+
+namespace {
+// Whether PostgreSQL has an operator class of the type for the access method that is neither btree nor hash.
+bool has_operator_class(std::string_view method, const SqlType& type) {
+  using T = TypeId;
+  if (method == "gin") return type.id == T::kArray || type.id == T::kJsonb;
+  if (method == "spgist") return is_string(type.id) && type.id != T::kChar;
+  if (method == "gist") return false;
+  return type.id != T::kBool && type.id != T::kJsonb && type.id != T::kArray && !is_checked_text(type);
+}
+
+// Methods that are PostgreSQL's and not ours are refused as PostgreSQL refuses a wrong type, else by name.
+Status check_method(const ast::CreateIndexStatement& create, const storage::TableSchema& schema) {
+  if (create.method == "btree" || create.method == "hash") return absl::OkStatus();
+  static constexpr std::string_view kMethods[] = {"gin", "gist", "spgist", "brin"};
+  if (std::find(std::begin(kMethods), std::end(kMethods), create.method) == std::end(kMethods))
+    return sql_error("42704", absl::StrCat("access method \"", create.method, "\" does not exist"));
+  for (const auto& element : create.elements) {
+    const std::string name = plain_column(element);
+    if (name.empty()) continue;
+    const int column = find_column(schema, name);
+    if (column < 0) return sql_error("42703", absl::StrCat("column \"", name, "\" does not exist"));
+    const SqlType& type = schema.columns[static_cast<size_t>(column)].type;
+    if (!has_operator_class(create.method, type))
+      return with_hint(
+          sql_error("42704", absl::StrCat("data type ", type_name(plain_type(type)),
+                                          " has no default operator class for access method \"", create.method, "\"")),
+          "You must specify an operator class for the index or define a default operator class for the data type.");
+  }
+  return sql_error("0A000", absl::StrCat("access method \"", create.method, "\" is not supported"));
+}
 }  // namespace
 
 namespace {
@@ -167,11 +198,18 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
     return with_detail(
         error("42809", absl::StrCat("cannot create index on relation \"", create.table.name.back(), "\""), -1),
         "This operation is not supported for foreign tables.");
+  if (old_->views.count(create.table.name.back()) != 0)
+    return with_detail(error("42809",
+                             absl::StrCat("cannot create index on relation \"",
+                                          std::string(bare_name(create.table.name.back())), "\""),
+                             -1),
+                       "This operation is not supported for views.");
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(create.table.name));
   SCYPER_RETURN_IF_ERROR(make_room_for_index(table->schema()));
   if (next_ != nullptr) table = next().find_table(table->schema().name);
   const storage::TableSchema& schema = table->schema();
   SCYPER_RETURN_IF_ERROR(check_index(create));
+  SCYPER_RETURN_IF_ERROR(check_method(create, schema));
   storage::IndexDef index;
   index.unique = create.unique;
   std::string base = schema.name;

@@ -10,6 +10,7 @@
 #include "query/type_numbers.h"
 #include "query/value_binary.h"
 #include "storage/big_numeric.h"
+#include "storage/json_text_type.h"
 
 namespace scyper::query {
 
@@ -188,9 +189,9 @@ Status decode_as_bytes(const SqlType& type, std::string_view bytes, ValueArena* 
     *out = keep_bytes(bytes, arena);
     return {};
   }
-  if (type.id == TypeId::kJsonb) {
+  if (type.id == TypeId::kJsonb || is_json_path(type)) {
     if (bytes.empty() || bytes[0] != kJsonbVersion)
-      return sql_error("22P03", "unsupported jsonb version number " +
+      return sql_error("22P03", "unsupported " + type_name(type) + " version number " +
                                     std::to_string(bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0])));
     bytes.remove_prefix(1);
   }
@@ -300,6 +301,9 @@ void append_binary(const SqlType& type, const Datum& value, WireWriter* out) {
       return append_value(out->out(), type, value);
     case TypeId::kBytea:
       return out->put_bytes({value.data(), value.size()});
+    case TypeId::kText:
+      if (is_json_path(type)) out->put_byte(kJsonbVersion);
+      return append_value(out->out(), type, value);
     default:
       return append_value(out->out(), type, value);
   }

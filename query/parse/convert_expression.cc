@@ -282,33 +282,16 @@ ast::TypeName Converter::type_name(const ::TypeName* type) {
 }
 
 namespace {
-// Functions of json that are those of jsonb with the document as one; which of their arguments that is.
-struct JsonFunction {
-  std::string_view name;
-  size_t document;
-};
-constexpr JsonFunction kJsonFunctions[] = {{"json_array_elements", 0},    {"json_array_elements_text", 0},
-                                           {"json_array_length", 0},      {"json_each", 0},
-                                           {"json_each_text", 0},         {"json_extract_path", 0},
-                                           {"json_extract_path_text", 0}, {"json_object_keys", 0},
-                                           {"json_populate_record", 1},   {"json_populate_recordset", 1},
-                                           {"json_strip_nulls", 0},       {"json_to_record", 0},
-                                           {"json_to_recordset", 0},      {"json_typeof", 0}};
+// Functions of json that are those of jsonb but for their documents.
+constexpr std::string_view kJsonFunctions[] = {"json_populate_record", "json_populate_recordset", "json_to_record",
+                                               "json_to_recordset"};
 
 void call_for_jsonb(ast::FunctionCall* call) {
-  const auto* found = std::find_if(std::begin(kJsonFunctions), std::end(kJsonFunctions),
-                                   [&](const JsonFunction& known) { return call->name.back() == known.name; });
-  if (found == std::end(kJsonFunctions) || found->document >= call->args.size()) return;
+  const auto* found = std::find(std::begin(kJsonFunctions), std::end(kJsonFunctions), call->name.back());
+  if (found == std::end(kJsonFunctions)) return;
   if (call->name.size() > 1 && call->name[0] == kPublicSchema) return;  // the user's
-  call->name = {"jsonb" + std::string(found->name.substr(4))};
+  call->name = {"jsonb" + std::string(found->substr(4))};
   call->is_of_json = true;
-  ast::ExprPtr& document = call->args[found->document];
-  auto cast = std::make_unique<ast::Cast>();
-  cast->location = document->location;
-  cast->type.name = {"jsonb"};
-  cast->type.location = document->location;
-  cast->arg = std::move(document);
-  document = std::move(cast);
 }
 }  // namespace
 

@@ -25,12 +25,13 @@ constexpr struct {
               {"void", TypeId::kVoid},     {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval},
               {"float4", TypeId::kFloat4}, {"refcursor", TypeId::kText},      {"timestamptz", TypeId::kTimestamptz},
               {"time", TypeId::kTime},     {"uuid", TypeId::kUuid},           {"bytea", TypeId::kBytea},
-              {"jsonb", TypeId::kJsonb},   {"json", TypeId::kText},           {"name", TypeId::kText}};
+              {"jsonb", TypeId::kJsonb},   {"json", TypeId::kText},           {"name", TypeId::kText},
+              {"jsonpath", TypeId::kText}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
 // clang-format off: one name per line else
 constexpr std::string_view kForeignTypes[] = {
-    "timetz", "jsonpath", "xml", "money", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit",
+    "timetz", "xml", "money", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit",
     "oid", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
     "path", "polygon", "circle", "tsvector", "tsquery", "int4range", "int8range", "numrange", "tsrange",
     "tstzrange", "daterange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
@@ -100,6 +101,7 @@ class Resolver {
     }
     if (!modifiers.empty()) return error("42601", "type modifier is not allowed for type \"" + name + "\"");
     if (name == "name") return name_type();
+    if (name == "jsonpath") return json_path_type();
     return name == "json" ? json_text_type() : make_type(known->id);
   }
 

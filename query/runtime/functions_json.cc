@@ -11,10 +11,13 @@ namespace scyper::query {
 
 // Declared where the builtins are listed (bind/builtins_jsonb.cc).
 extern const ir::External k_fn_to_json;
+extern const ir::External k_fn_array_to_json;
 extern const ir::External k_fn_json_row;
 extern const ir::External k_fn_json_row_pretty;
 extern const ir::External k_fn_json_build_object;
 extern const ir::External k_fn_json_build_array;
+extern const ir::External k_fn_json_build_array_of;
+extern const ir::External k_fn_json_build_object_of;
 extern const ir::External k_fn_json_agg;
 extern const ir::External k_fn_json_pair;
 extern const ir::External k_fn_json_of_pairs;
@@ -72,6 +75,16 @@ SCYPER_FUNCTION(to_json) {
   append_value(&text, types[0], args[0]);
   return give_copy(c, out, text);
 }
+// The array, whether each element begins a line.
+SCYPER_FUNCTION(array_to_json) {
+  const ArrayValue* array = array_of(args[0]);
+  std::string text = "[";
+  for (int32_t i = 0; i < array->size; i++) {
+    if (i > 0) text += args[1].lo != 0 ? ",\n " : ",";
+    append_value(&text, element_of(types[0]), array->elements[i]);
+  }
+  return give_copy(c, out, text + "]");
+}
 // A row: names of columns and their values.
 SCYPER_FUNCTION(json_row) { return give_row(c, args, count, types, ",", out); }
 SCYPER_FUNCTION(json_row_pretty) { return give_row(c, args, count, types, ",\n ", out); }
@@ -98,6 +111,17 @@ SCYPER_FUNCTION(json_build_array) {
     append_value(&text, types[i], args[i]);
   }
   return give_copy(c, out, text + "]");
+}
+// json_build_...(VARIADIC array): its elements are the arguments.
+SCYPER_FUNCTION(json_build_array_of) {
+  const ArrayValue* array = array_of(args[0]);
+  const std::vector<SqlType> elements(static_cast<size_t>(array->size), element_of(types[0]));
+  return fn_json_build_array(c, array->elements, array->size, out, elements.data());
+}
+SCYPER_FUNCTION(json_build_object_of) {
+  const ArrayValue* array = array_of(args[0]);
+  const std::vector<SqlType> elements(static_cast<size_t>(array->size), element_of(types[0]));
+  return fn_json_build_object(c, array->elements, array->size, out, elements.data());
 }
 // What json_agg() has collected, whether its texts are documents, whether each begins a line.
 SCYPER_FUNCTION(json_agg) {
@@ -133,10 +157,13 @@ SCYPER_FUNCTION(json_of_pairs) {
 }  // namespace
 
 SCYPER_DEFINE_FUNCTION(to_json)
+SCYPER_DEFINE_FUNCTION(array_to_json)
 SCYPER_DEFINE_FUNCTION(json_row)
 SCYPER_DEFINE_FUNCTION(json_row_pretty)
 SCYPER_DEFINE_FUNCTION(json_build_object)
 SCYPER_DEFINE_FUNCTION(json_build_array)
+SCYPER_DEFINE_FUNCTION(json_build_array_of)
+SCYPER_DEFINE_FUNCTION(json_build_object_of)
 SCYPER_DEFINE_FUNCTION(json_agg)
 SCYPER_DEFINE_FUNCTION(json_pair)
 SCYPER_DEFINE_FUNCTION(json_of_pairs)

@@ -11,10 +11,10 @@ extern const ir::External k_fn_json_array;
 
 namespace {
 
-// Documents are texts in normal form.
 bool starts_with(const Datum& document, char c) {
   const std::string_view text = text_of(document);
-  return !text.empty() && text[0] == c;
+  const size_t first = text.find_first_not_of(" \t\n\r");
+  return first != std::string_view::npos && text[first] == c;
 }
 
 extern "C" {
@@ -23,7 +23,11 @@ extern "C" {
 SCYPER_FUNCTION(json_rows) {
   *out = args[0];
   if (starts_with(args[0], '[')) return 0;
-  return c->fail("22023", absl::StrCat("cannot call ", std::string(text_of(args[1])), " on a non-array"));
+  const std::string function(text_of(args[1]));
+  const char* what = function.starts_with("jsonb") ? " on a non-array"
+                     : starts_with(args[0], '{')   ? " on an object"
+                                                   : " on a scalar";
+  return c->fail("22023", absl::StrCat("cannot call ", function, what));
 }
 // (document, name of a function that gives rows, or nothing)
 SCYPER_FUNCTION(json_object) {

@@ -147,7 +147,7 @@ const Json* element_of_root(const Json& json, int64_t index) {
 
 // A key and what it stands for, behind what the object has.
 int32_t append_pair(ExecContext* c, const SqlType* types, const Datum* args, Json* object) {
-  if (types[0].id == TypeId::kArray || types[0].id == TypeId::kJsonb)
+  if (types[0].id == TypeId::kArray || types[0].id == TypeId::kJsonb || is_json_text(types[0]))
     return c->fail("22023", "key value must be scalar, not array, composite, or json");
   object->keys.push_back(types[0].id != TypeId::kBool ? json_scalar_text(types[0], args[0])
                          : args[0].lo != 0            ? "true"
@@ -251,6 +251,31 @@ SCYPER_FUNCTION(jsonb_set) {
   bool creates = count < 4 || args[3].lo != 0;
   return change(c, args, creates ? JsonChange::kSetOrAdd : JsonChange::kSet, json_read(text_of(args[2])), out);
 }
+SCYPER_FUNCTION(jsonb_set_lax) {
+  constexpr std::string_view kWrongTreatment =
+      "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"";
+  if (args[0].null || args[1].null || (count > 3 && args[3].null)) return give_null(out);
+  if (count > 4 && args[4].null) return c->fail("22023", std::string(kWrongTreatment));
+  const std::string_view treatment = count > 4 ? text_of(args[4]) : "use_json_null";
+  const JsonChange kind = count < 4 || args[3].lo != 0 ? JsonChange::kSetOrAdd : JsonChange::kSet;
+  if (!args[2].null) return change(c, args, kind, json_read(text_of(args[2])), out);
+  if (treatment == "use_json_null") return change(c, args, kind, Json{}, out);
+  if (treatment == "delete_key") return change(c, args, JsonChange::kDelete, Json{}, out);
+  if (treatment == "return_target") return give_copy(c, out, text_of(args[0]));
+  if (treatment != "raise_exception") return c->fail("22023", std::string(kWrongTreatment));
+  return c->fail(
+      with_hint(with_detail(sql_error("22004", "JSON value must not be null"),
+                            "Exception was raised because null_value_treatment is \"raise_exception\"."),
+                "To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed."));
+}
+// document[...] = value: the document, the subscripts, whether the first one is a number, the value.
+SCYPER_FUNCTION(jsonb_assign) {
+  std::vector<std::string_view> path;
+  if (!path_of(args[1], &path)) return c->fail("22004", "jsonb subscript in assignment must not be null");
+  Json json = !args[0].null ? json_read(text_of(args[0])) : args[2].lo != 0 ? json_array() : json_object();
+  const Status status = json_assign(&json, path, args[3].null ? Json{} : json_read(text_of(args[3])));
+  return status.ok() ? give_json(c, json, out) : c->fail(status);
+}
 SCYPER_FUNCTION(jsonb_insert) {
   bool after = count > 3 && args[3].lo != 0;
   return change(c, args, after ? JsonChange::kInsertAfter : JsonChange::kInsertBefore, json_read(text_of(args[2])),
@@ -294,6 +319,17 @@ SCYPER_FUNCTION(jsonb_build_object) {
   }
   json_normalise(&json);
   return give_json(c, json, out);
+}
+// jsonb_build_...(VARIADIC array): its elements are the arguments.
+SCYPER_FUNCTION(jsonb_build_array_of) {
+  const ArrayValue* array = array_of(args[0]);
+  const std::vector<SqlType> elements(static_cast<size_t>(array->size), element_of(types[0]));
+  return fn_jsonb_build_array(c, array->elements, array->size, out, elements.data());
+}
+SCYPER_FUNCTION(jsonb_build_object_of) {
+  const ArrayValue* array = array_of(args[0]);
+  const std::vector<SqlType> elements(static_cast<size_t>(array->size), element_of(types[0]));
+  return fn_jsonb_build_object(c, array->elements, array->size, out, elements.data());
 }
 // jsonb_object_agg() collects objects of one key, and makes one of them: the last of equal keys wins.
 SCYPER_FUNCTION(jsonb_pair) {

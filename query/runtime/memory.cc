@@ -236,7 +236,9 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   ValueError error = ValueError::kNone;
   bool from_number = is_number(from.id);
   if (from.id == TypeId::kArray && to.id == TypeId::kArray) return cast_array(c, in, from, to, is_explicit, out);
-  if (is_json_text(to) && !is_json_text(from) && from.id != TypeId::kJsonb) {
+  const bool is_checked =
+      is_json_text(to) ? !is_json_text(from) && from.id != TypeId::kJsonb : is_json_path(to) && !is_json_path(from);
+  if (is_checked) {
     std::string text;
     append_datum(&text, from, in);
     const Status status = parse_datum(to, text, scratch_arena(c), out);

@@ -15,7 +15,9 @@
 #include "types/datetime.h"
 #include "types/decimal.h"
 #include "types/interval.h"
+#include "types/json_text.h"
 #include "types/jsonb.h"
+#include "types/jsonpath.h"
 #include "types/scalar.h"
 #include "types/text.h"
 
@@ -123,9 +125,13 @@ Status parse_string(const SqlType& type, std::string_view text, const TextArena&
   if (type.id == TypeId::kChar) error = char_cast(text, type.length, false, arena, &value);
   if (type.id == TypeId::kVarchar) error = varchar_cast(text, type.length, false, &value);
   if (is_name(type)) value = clip_name(text);
-  if (is_json_text(type)) {
-    Json json;
-    SCYPER_RETURN_IF_ERROR(json_parse(text, &json));
+  if (is_json_text(type)) SCYPER_RETURN_IF_ERROR(json_check(text));
+  std::string normal;
+  if (is_json_path(type)) {
+    JsonPath path;
+    SCYPER_RETURN_IF_ERROR(jsonpath_parse(text, &path));
+    normal = jsonpath_text(path);
+    text = value = normal;
   }
   if (error == ValueError::kNone && value.data() == text.data()) error = concatenate(&value, 1, arena, &value);
   *out = string_datum(value.data(), value.size());

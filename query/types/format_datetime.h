@@ -25,4 +25,14 @@ struct ParsedMoment {
 // Missing parts: year 1 BC, January, the first, midnight.
 Status parse_moment(std::string_view text, std::string_view pattern, ParsedMoment* out);
 
+// What a template reads.
+struct StandardParts {
+  bool has_date = false;
+  bool has_time = false;
+  bool has_zone = false;
+};
+// As SQL's standard and jsonpath's datetime() want it: separators are those of the template, nothing may be left out
+// or left over. 22007.
+Status parse_standard_moment(std::string_view text, std::string_view pattern, ParsedMoment* out, StandardParts* parts);
+
 }  // namespace scyper::query

@@ -4,223 +4,11 @@
 #include <charconv>
 
 #include "base/check.h"
-#include "types/digits.h"
 #include "types/text.h"
 
 namespace scyper::query {
 
 namespace {
-
-constexpr size_t kDepthMax = 1000;
-constexpr size_t kWrittenOutMax = size_t{16} << 20;  // by exponents: 1e131071 is 131,072 digits
-constexpr int64_t kIntegerDigitsMax = 131072;        // of PostgreSQL's numeric
-constexpr int64_t kFractionDigitsMax = 16383;
-
-Status syntax() { return sql_error("22P02", "invalid input syntax for type json"); }
-Status too_deep() { return sql_error("54001", "stack depth limit exceeded"); }
-Status number_overflow() { return sql_error("22003", "value overflows numeric format"); }
-
-// A JSON number as numeric shows it: no exponent, no leading zeros. false: beyond numeric.
-bool number_text(std::string_view token, std::string* out) {
-  bool negative = token[0] == '-';
-  if (negative) token.remove_prefix(1);
-  size_t e = token.find_first_of("eE");
-  int64_t exponent = 0;
-  if (e != std::string_view::npos) {
-    std::string_view digits = token.substr(e + 1);
-    if (digits[0] == '+') digits.remove_prefix(1);
-    auto read = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-    if (read.ec != std::errc() || exponent > INT32_MAX / 2 || exponent < INT32_MIN / 2) return false;
-    token = token.substr(0, e);
-  }
-  size_t point = std::min(token.find('.'), token.size());
-  std::string digits(token.substr(0, point));
-  if (point < token.size()) digits += token.substr(point + 1);
-  auto after = static_cast<int64_t>(point < token.size() ? token.size() - point - 1 : 0);
-  int64_t scale = std::max<int64_t>(0, after - exponent);
-  int64_t whole = static_cast<int64_t>(point) + exponent;  // digits before the point
-  if (digits.find_first_not_of('0') == std::string::npos) whole = 1, digits.clear(), negative = false;
-  if (scale > kFractionDigitsMax || whole > kIntegerDigitsMax) return false;
-  if (whole < 1) digits.insert(0, static_cast<size_t>(1 - whole), '0'), whole = 1;
-  digits.resize(static_cast<size_t>(whole + scale), '0');
-  size_t start = std::min(digits.find_first_not_of('0'), static_cast<size_t>(whole) - 1);
-  if (negative) out->push_back('-');
-  out->append(digits, start, static_cast<size_t>(whole) - start);
-  if (scale > 0) out->append(".").append(digits, static_cast<size_t>(whole));
-  return true;
-}
-
-void append_utf8(std::string* out, uint32_t code) {
-  if (code < 0x80) {
-    out->push_back(static_cast<char>(code));
-    return;
-  }
-  if (code < 0x800) {
-    out->push_back(static_cast<char>(0xc0 | code >> 6));
-  } else {
-    if (code < 0x10000) {
-      out->push_back(static_cast<char>(0xe0 | code >> 12));
-    } else {
-      out->push_back(static_cast<char>(0xf0 | code >> 18));
-      out->push_back(static_cast<char>(0x80 | (code >> 12 & 63)));
-    }
-    out->push_back(static_cast<char>(0x80 | (code >> 6 & 63)));
-  }
-  out->push_back(static_cast<char>(0x80 | (code & 63)));
-}
-
-// RFC 8259. Not nlohmann's parser: it refuses numbers that no double can hold, which numeric can.
-class Parser {
- public:
-  explicit Parser(std::string_view text) : p_(text.data()), end_(p_ + text.size()) {}
-
-  Status document(Json* out) {
-    SCYPER_RETURN_IF_ERROR(value(out, 0));
-    skip();
-    return p_ == end_ ? absl::OkStatus() : syntax();
-  }
-
- private:
-  void skip() {
-    while (p_ < end_ && (*p_ == ' ' || *p_ == '\t' || *p_ == '\n' || *p_ == '\r')) ++p_;
-  }
-  bool take(char c) {
-    skip();
-    if (p_ == end_ || *p_ != c) return false;
-    ++p_;
-    return true;
-  }
-
-  Status value(Json* out, size_t depth) {
-    skip();
-    if (p_ == end_) return syntax();
-    if (*p_ == '{' || *p_ == '[') {
-      if (depth >= kDepthMax) return too_deep();
-      return *p_++ == '{' ? object(out, depth + 1) : array(out, depth + 1);
-    }
-    if (*p_ == '"') {
-      out->kind = JsonKind::kString;
-      return string(&out->text);
-    }
-    if (*p_ == '-' || is_digit(*p_)) return number(out);
-    const char* start = p_;
-    while (p_ < end_ && ((*p_ >= 'a' && *p_ <= 'z') || (*p_ >= 'A' && *p_ <= 'Z') || is_digit(*p_) || *p_ == '_')) ++p_;
-    std::string_view word(start, static_cast<size_t>(p_ - start));
-    if (word == "null") return *out = Json{}, absl::OkStatus();
-    if (word != "true" && word != "false") return syntax();
-    return *out = json_boolean(word == "true"), absl::OkStatus();
-  }
-
-  Status object(Json* out, size_t depth) {
-    *out = json_object();
-    if (take('}')) return absl::OkStatus();
-    do {
-      skip();
-      if (p_ == end_ || *p_ != '"') return syntax();
-      SCYPER_RETURN_IF_ERROR(string(&out->keys.emplace_back()));
-      if (!take(':')) return syntax();
-      SCYPER_RETURN_IF_ERROR(value(&out->items.emplace_back(), depth));
-    } while (take(','));
-    if (!take('}')) return syntax();
-    json_normalise(out);
-    return absl::OkStatus();
-  }
-
-  Status array(Json* out, size_t depth) {
-    *out = json_array();
-    if (take(']')) return absl::OkStatus();
-    do SCYPER_RETURN_IF_ERROR(value(&out->items.emplace_back(), depth));
-    while (take(','));
-    return take(']') ? absl::OkStatus() : syntax();
-  }
-
-  bool digits() {
-    const char* start = p_;
-    while (p_ < end_ && is_digit(*p_)) ++p_;
-    return p_ > start;
-  }
-
-  Status number(Json* out) {
-    const char* start = p_;
-    if (*p_ == '-') ++p_;
-    if (p_ < end_ && *p_ == '0')
-      ++p_;
-    else if (!digits())
-      return syntax();
-    if (p_ < end_ && *p_ == '.') {
-      ++p_;
-      if (!digits()) return syntax();
-    }
-    if (p_ < end_ && (*p_ == 'e' || *p_ == 'E')) {
-      ++p_;
-      if (p_ < end_ && (*p_ == '+' || *p_ == '-')) ++p_;
-      if (!digits()) return syntax();
-    }
-    bool goes_on =
-        p_ < end_ && (is_digit(*p_) || (*p_ >= 'a' && *p_ <= 'z') || (*p_ >= 'A' && *p_ <= 'Z') || *p_ == '_');
-    if (goes_on) return syntax();
-    *out = json_number("");
-    const auto length = static_cast<size_t>(p_ - start);
-    if (!number_text({start, length}, &out->text)) return number_overflow();
-    if (out->text.size() > length) written_out_ += out->text.size() - length;
-    if (written_out_ > kWrittenOutMax)
-      return sql_error("54000", "numbers of a jsonb value are longer than 16777216 bytes without their exponents");
-    return absl::OkStatus();
-  }
-
-  bool hex(uint32_t* code) {
-    if (end_ - p_ < 4) return false;
-    auto read = std::from_chars(p_, p_ + 4, *code, 16);
-    if (read.ptr != p_ + 4) return false;
-    p_ += 4;
-    return true;
-  }
-
-  Status unicode(std::string* out) {
-    uint32_t code = 0, low = 0;
-    if (!hex(&code)) return syntax();
-    if (code == 0) {
-      return with_detail(sql_error("22P05", "unsupported Unicode escape sequence"),
-                         "\\u0000 cannot be converted to text.");
-    }
-    if (code >= 0xdc00 && code <= 0xdfff) return syntax();
-    if (code >= 0xd800 && code <= 0xdbff) {
-      if (end_ - p_ < 2 || p_[0] != '\\' || p_[1] != 'u') return syntax();
-      p_ += 2;
-      if (!hex(&low) || low < 0xdc00 || low > 0xdfff) return syntax();
-      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    }
-    append_utf8(out, code);
-    return absl::OkStatus();
-  }
-
-  Status string(std::string* out) {
-    static constexpr std::string_view kEscapes = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
-    for (++p_; p_ < end_ && *p_ != '"';) {
-      if (static_cast<uint8_t>(*p_) < ' ') return syntax();
-      if (*p_ != '\\') {
-        out->push_back(*p_++);
-        continue;
-      }
-      if (++p_ == end_) return syntax();
-      char c = *p_++;
-      if (c == 'u') {
-        SCYPER_RETURN_IF_ERROR(unicode(out));
-        continue;
-      }
-      size_t which = kEscapes.find(c);
-      if (which == std::string_view::npos) return syntax();
-      out->push_back(kMeanings[which]);
-    }
-    if (p_ == end_) return syntax();
-    ++p_;
-    return absl::OkStatus();
-  }
-
-  const char* p_;
-  const char* end_;
-  size_t written_out_ = 0;
-};
 
 void append_string(std::string* out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
@@ -262,20 +50,30 @@ int sign(int order) { return (order > 0) - (order < 0); }
 
 }  // namespace
 
-Status json_parse(std::string_view text, Json* out) { return Parser(text).document(out); }
+void json_append_utf8(std::string* out, uint32_t code) {
+  if (code < 0x80) {
+    out->push_back(static_cast<char>(code));
+    return;
+  }
+  if (code < 0x800) {
+    out->push_back(static_cast<char>(0xc0 | code >> 6));
+  } else {
+    if (code < 0x10000) {
+      out->push_back(static_cast<char>(0xe0 | code >> 12));
+    } else {
+      out->push_back(static_cast<char>(0xf0 | code >> 18));
+      out->push_back(static_cast<char>(0x80 | (code >> 12 & 63)));
+    }
+    out->push_back(static_cast<char>(0x80 | (code >> 6 & 63)));
+  }
+  out->push_back(static_cast<char>(0x80 | (code & 63)));
+}
 
 Json json_read(std::string_view text) {
   Json json;
   Status status = json_parse(text, &json);
   CHECK(status.ok());
   return json;
-}
-
-Status json_check_depth(const Json& json, size_t depth) {
-  if (!is_container(json)) return absl::OkStatus();
-  if (depth >= kDepthMax) return too_deep();
-  for (const Json& item : json.items) SCYPER_RETURN_IF_ERROR(json_check_depth(item, depth + 1));
-  return absl::OkStatus();
 }
 
 void json_append(std::string* out, const Json& json) {
@@ -518,7 +316,8 @@ Status json_change(Json* json, const std::vector<std::string_view>& path, JsonCh
   if (!is_container(*json))
     return sql_error("22023",
                      change == JsonChange::kDelete ? "cannot delete path in scalar" : "cannot set path in scalar");
-  return path.empty() ? absl::OkStatus() : change_at(json, path, 0, change, value);
+  const bool has_nothing = json->items.empty() && (change == JsonChange::kSet || change == JsonChange::kDelete);
+  return path.empty() || has_nothing ? absl::OkStatus() : change_at(json, path, 0, change, value);
 }
 
 const char* json_type_name(JsonKind kind) {

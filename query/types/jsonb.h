@@ -38,6 +38,7 @@ Json json_read(std::string_view text);
 Status json_check_depth(const Json& json, size_t depth = 0);
 void json_append(std::string* out, const Json& json);
 std::string json_text(const Json& json);
+void json_append_utf8(std::string* out, uint32_t code);
 
 // Sorts the keys and keeps the last of equal ones.
 void json_normalise(Json* object);
@@ -58,6 +59,9 @@ Status json_delete(Json* json, std::string_view key);
 Status json_delete(Json* json, int64_t index);
 enum class JsonChange : uint8_t { kSet, kSetOrAdd, kInsertBefore, kInsertAfter, kDelete };
 Status json_change(Json* json, const std::vector<std::string_view>& path, JsonChange change, const Json& value);
+
+// json['a'][1] = value: missing parts of the way are made. 22023, 22P02.
+Status json_assign(Json* json, const std::vector<std::string_view>& path, const Json& value);
 
 const char* json_type_name(JsonKind kind);
 

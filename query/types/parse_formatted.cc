@@ -68,16 +68,65 @@ int full_year(int year) {
   return year < 1000 ? year + 1000 : year;
 }
 
+void add_part(Field field, StandardParts* parts) {
+  switch (field) {
+    case Field::kHalfDay:
+    case Field::kHalfDayDots:
+    case Field::kFraction:
+    case Field::kHour24:
+    case Field::kHour12:
+    case Field::kMinute:
+    case Field::kMilli:
+    case Field::kSecond:
+    case Field::kSecondOfDay:
+    case Field::kMicro:
+      parts->has_time = true;
+      return;
+    case Field::kZone:
+    case Field::kZoneOffset:
+    case Field::kZoneHour:
+    case Field::kZoneMinute:
+      parts->has_zone = true;
+      return;
+    case Field::kLiteral:
+    case Field::kSeparator:
+    case Field::kSpace:
+    case Field::kFixed:
+      return;
+    default:
+      parts->has_date = true;
+  }
+}
+
+// The template's separators, outside of quotes.
+Status check_standard_pattern(std::string_view pattern) {
+  constexpr std::string_view kSeparators = "-./,':; ";
+  for (const Node& node : read_pattern(pattern)) {
+    if (node.field != Field::kLiteral && node.field != Field::kSeparator && node.field != Field::kSpace) continue;
+    const size_t at = static_cast<size_t>(node.text.data() - pattern.data());
+    const bool is_quoted = std::count(pattern.begin(), pattern.begin() + static_cast<ptrdiff_t>(at), '"') % 2 != 0;
+    if (!is_quoted && kSeparators.find(node.text[0]) == std::string_view::npos)
+      return sql_error("22007", "invalid datetime format separator: \"" + std::string(node.text) + "\"");
+  }
+  return absl::OkStatus();
+}
+
 // Reads a text by a template.
 class Reader {
  public:
-  Reader(std::string_view text, std::string_view pattern) : text_(text), nodes_(read_pattern(pattern)) {}
+  Reader(std::string_view text, std::string_view pattern, bool is_standard = false)
+      : text_(text), nodes_(read_pattern(pattern)), is_standard_(is_standard) {}
 
   Status run(Given* out) {
-    for (size_t i = 0; i < nodes_.size() && *at() != 0; ++i) {
+    size_t i = 0;
+    for (; i < nodes_.size() && *at() != 0; ++i) {
       const Node& node = nodes_[i];
       node_ = i;
       if (!is_fixed_ && node.field != Field::kFixed && (is_action(node) || i == 0)) skip_spaces();
+      if (is_standard_ && (node.field == Field::kSeparator || node.field == Field::kSpace)) {
+        SCYPER_RETURN_IF_ERROR(take_separator(node));
+        continue;
+      }
       if (!is_action(node)) {
         take_character(node);
         continue;
@@ -89,7 +138,13 @@ class Reader {
       skip_spaces();
     }
     *out = given_;
-    return absl::OkStatus();
+    return is_standard_ ? check_end(i) : absl::OkStatus();
+  }
+
+  StandardParts parts() const {
+    StandardParts parts;
+    for (const Node& node : nodes_) add_part(node.field, &parts);
+    return parts;
   }
 
  private:
@@ -98,6 +153,19 @@ class Reader {
     for (; is_space(*at()); ++at_) ++skipped_;
   }
   void skip_character() { at_ = std::min(at_ + (*at() == 0 ? 0 : character_size(*at())), text_.size()); }
+
+  Status take_separator(const Node& node) {
+    if (*at() != node.text[0])
+      return sql_error("22007", "unmatched format separator \"" + std::string(node.text.substr(0, 1)) + "\"");
+    ++at_;
+    return absl::OkStatus();
+  }
+  Status check_end(size_t node) {
+    if (node < nodes_.size()) return sql_error("22007", "input string is too short for datetime format");
+    skip_spaces();
+    if (*at() == 0) return absl::OkStatus();
+    return sql_error("22007", "trailing characters remain in input string after datetime format");
+  }
 
   // Which character stands there does not matter.
   void take_character(const Node& node) {
@@ -372,6 +440,7 @@ class Reader {
   size_t at_ = 0;
   int skipped_ = 0;  // blanks and separators that the template does not have
   bool is_fixed_ = false;
+  const bool is_standard_;
   Given given_;
 };
 
@@ -505,6 +574,15 @@ class Assembler {
 Status parse_moment(std::string_view text, std::string_view pattern, ParsedMoment* out) {
   Given given;
   SCYPER_RETURN_IF_ERROR(Reader(text, pattern).run(&given));
+  return Assembler(given, text).run(out);
+}
+
+Status parse_standard_moment(std::string_view text, std::string_view pattern, ParsedMoment* out, StandardParts* parts) {
+  SCYPER_RETURN_IF_ERROR(check_standard_pattern(pattern));
+  Given given;
+  Reader reader(text, pattern, true);
+  SCYPER_RETURN_IF_ERROR(reader.run(&given));
+  *parts = reader.parts();
   return Assembler(given, text).run(out);
 }
 

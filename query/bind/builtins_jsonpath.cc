@@ -1,0 +1,54 @@
+#include "bind/builtin_table.h"
+
+namespace scyper::query {
+
+using T = TypeId;
+
+// runtime/functions_jsonpath.cc
+extern const ir::External k_fn_jsonb_path_operator_exists;
+extern const ir::External k_fn_jsonb_path_operator_match;
+extern const ir::External k_fn_jsonb_path_exists;
+extern const ir::External k_fn_jsonb_path_match;
+extern const ir::External k_fn_jsonb_path_query;
+extern const ir::External k_fn_jsonb_path_query_array;
+extern const ir::External k_fn_jsonb_path_query_first;
+extern const ir::External k_fn_jsonb_path_exists_tz;
+extern const ir::External k_fn_jsonb_path_match_tz;
+extern const ir::External k_fn_jsonb_path_query_tz;
+extern const ir::External k_fn_jsonb_path_query_array_tz;
+extern const ir::External k_fn_jsonb_path_query_first_tz;
+
+// The path is of type jsonpath (Binder::coerce_path); the names that begin with a blank give arrays of rows.
+void add_jsonpath_functions(BuiltinTable* t) {
+  t->runtime("@?", {T::kJsonb, T::kText}, T::kBool, k_fn_jsonb_path_operator_exists).may_return_null = true;
+  t->runtime("@@", {T::kJsonb, T::kText}, T::kBool, k_fn_jsonb_path_operator_match).may_return_null = true;
+  struct PathFunction {
+    std::string_view name;
+    T result;
+    const ir::External& function;
+  };
+  const PathFunction functions[] = {
+      {"jsonb_path_exists", T::kBool, k_fn_jsonb_path_exists},
+      {"jsonb_path_match", T::kBool, k_fn_jsonb_path_match},
+      {" jsonb_path_query", T::kArray, k_fn_jsonb_path_query},
+      {"jsonb_path_query_array", T::kJsonb, k_fn_jsonb_path_query_array},
+      {"jsonb_path_query_first", T::kJsonb, k_fn_jsonb_path_query_first},
+      {"jsonb_path_exists_tz", T::kBool, k_fn_jsonb_path_exists_tz},
+      {"jsonb_path_match_tz", T::kBool, k_fn_jsonb_path_match_tz},
+      {" jsonb_path_query_tz", T::kArray, k_fn_jsonb_path_query_tz},
+      {"jsonb_path_query_array_tz", T::kJsonb, k_fn_jsonb_path_query_array_tz},
+      {"jsonb_path_query_first_tz", T::kJsonb, k_fn_jsonb_path_query_first_tz},
+  };
+  for (const auto& [name, result, function] : functions) {
+    std::vector<T> parameters = {T::kJsonb, T::kText};
+    for (T more : {T::kUnknown, T::kJsonb, T::kBool}) {
+      if (more != T::kUnknown) parameters.push_back(more);
+      Builtin& builtin = t->runtime(name, parameters, result, function);
+      builtin.may_return_null = true;
+      if (result != T::kArray) continue;
+      builtin.result_type = [](const std::vector<SqlType>&) { return make_array(make_type(T::kJsonb)); };
+    }
+  }
+}
+
+}  // namespace scyper::query

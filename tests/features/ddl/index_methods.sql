@@ -1,0 +1,15 @@
+CREATE TABLE t (a integer, b text, c jsonb, d integer[], e boolean);
+CREATE INDEX ON t USING gin (a);
+CREATE INDEX ON t USING gist (a);
+CREATE INDEX ON t USING spgist (a);
+CREATE INDEX ON t USING brin (c);
+CREATE INDEX ON t USING gin (b);
+CREATE INDEX ON t USING gin (nothing);
+CREATE INDEX ON t USING nothing (a);
+CREATE INDEX ON pg_class (oid);
+CREATE INDEX ON pg_catalog.pg_attribute (attnum);
+ALTER TABLE pg_class ADD COLUMN x integer;
+CREATE VIEW v AS SELECT 1 AS a;
+CREATE INDEX ON v (a);
+DROP VIEW v;
+DROP TABLE t;

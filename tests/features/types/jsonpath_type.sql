@@ -1,0 +1,55 @@
+SELECT '$'::jsonpath, ' lax  $ . a [ * ] '::jsonpath, 'strict $.a.b'::jsonpath;
+SELECT '$.a[1, 2 to last, last - 1]."b c".*.**.**{2}.**{1 to last}.**{last}'::jsonpath;
+SELECT '$.a ? (@.x > 1 && (@.y == "q" || !(@.z <= 3.50)))'::jsonpath;
+SELECT '$ ? (exists (@.a ? (@ > 1))) ? ((@.b == 1) is unknown)'::jsonpath;
+SELECT '$ ? (@.a starts with "x" && @.b like_regex "^a.b$" flag "xsmiq")'::jsonpath;
+SELECT '-$.a + 2 * (3 - $x) / +4 % 5'::jsonpath, '1 + 2 * 3 == 4'::jsonpath, '(1).type()'::jsonpath;
+SELECT '$.type().size().abs().floor().ceiling().double().keyvalue().datetime().datetime("HH24")'::jsonpath;
+SELECT '$.abs.size'::jsonpath, '$."\u0041\x42\n"'::jsonpath, '$"v w".x'::jsonpath, '"a\"b"'::jsonpath;
+SELECT 'null'::jsonpath, 'true'::jsonpath, '1e3'::jsonpath, '.5'::jsonpath, '1.'::jsonpath, '-0'::jsonpath;
+SELECT '$ /* comment */ . a'::jsonpath, '$.a <> 1'::jsonpath, '$.TYPE'::jsonpath, '$[$.n to 3]'::jsonpath;
+SELECT pg_typeof('$'::jsonpath), '$'::jsonpath::text, '$.a'::text::jsonpath;
+-- what is none
+SELECT ''::jsonpath;
+SELECT '   '::jsonpath;
+SELECT 'lax'::jsonpath;
+SELECT '$.'::jsonpath;
+SELECT '$.a ?'::jsonpath;
+SELECT '$ ? (@.a)'::jsonpath;
+SELECT '$a b'::jsonpath;
+SELECT 'aaa'::jsonpath;
+SELECT '$ == 1 + (1 == 1)'::jsonpath;
+SELECT '!$.a'::jsonpath;
+SELECT '@'::jsonpath;
+SELECT '$ ? (last > 1)'::jsonpath;
+SELECT '1a'::jsonpath;
+SELECT '01'::jsonpath;
+SELECT '1e+'::jsonpath;
+SELECT '"abc'::jsonpath;
+SELECT '$."\u00"'::jsonpath;
+SELECT '$."\u0000"'::jsonpath;
+SELECT '$."\ud800"'::jsonpath;
+SELECT '$ /* x'::jsonpath;
+SELECT '$ ? (@ like_regex "a(")'::jsonpath;
+SELECT '$ ? (@ like_regex "a" flag "xi")'::jsonpath;
+SELECT '$ ? (@ like_regex "a" flag "a")'::jsonpath;
+SELECT '$.**{99999999999}'::jsonpath;
+SELECT '$.foo()'::jsonpath;
+SELECT '$'::jsonpath = '$'::jsonpath;
+-- in tables and routines
+CREATE TABLE paths (id integer PRIMARY KEY, p jsonpath);
+INSERT INTO paths VALUES (1, '$.a [ 0 ]'), (2, 'strict $.b'), (3, NULL);
+INSERT INTO paths VALUES (4, '$.');
+SELECT * FROM paths ORDER BY id;
+SELECT id, '{"a": [7]}'::jsonb @? p FROM paths ORDER BY id;
+UPDATE paths SET p = '$.c' WHERE id = 1;
+SELECT p FROM paths WHERE id = 1;
+CREATE FUNCTION look(d jsonb, p jsonpath) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE q jsonpath := p;
+BEGIN
+  RETURN jsonb_path_query_array(d, q);
+END $$;
+SELECT look('{"a": [1, 2]}', '$.a[*]'), look('[]', NULL);
+SELECT data_type, udt_name FROM information_schema.columns WHERE table_name = 'paths' ORDER BY ordinal_position;
+DROP FUNCTION look(jsonb, jsonpath);
+DROP TABLE paths;

@@ -8,6 +8,7 @@
 #include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/target_name.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 
@@ -23,12 +24,15 @@ bool is_expand_array(const ast::FunctionCall& call) {
   return call.args.size() == 1 && bare_name(call.name.back()) == kExpandArray;
 }
 
-// Of PostgreSQL's own functions: those that give rows of a key and a value.
-bool gives_pairs(const ast::FunctionCall& call) {
-  static constexpr std::string_view kFunctions[] = {"json_each", "json_each_text", "jsonb_each", "jsonb_each_text"};
-  return std::find(std::begin(kFunctions), std::end(kFunctions), bare_name(call.name.back())) != std::end(kFunctions);
+// Of PostgreSQL's own functions: those that give rows of several fields.
+bool gives_fields(const ast::FunctionCall& call) {
+  static constexpr std::string_view kPairs[] = {"json_each", "json_each_text", "jsonb_each", "jsonb_each_text"};
+  static constexpr std::string_view kRecords[] = {"jsonb_populate_record", "jsonb_populate_recordset"};
+  const auto is_one_of = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), bare_name(call.name.back())) != std::end(names);
+  };
+  return is_one_of(kPairs) || (is_one_of(kRecords) && call.args.size() == 2);
 }
-constexpr const char* kPair[] = {"key", "value"};
 
 bool returns_rows(const ast::FunctionCall& call, const Catalog& catalog) {
   const auto range = catalog.routines.equal_range(call.name.back());
@@ -40,16 +44,17 @@ const ast::FunctionCall* selected_call(const ast::SelectTarget& target, const Ca
   const auto* field = ast::node_if<ast::FieldSelect>(target.expr.get());
   if (field == nullptr || field->star) return nullptr;
   const ast::FunctionCall* call = call_of(*field->arg);
-  const bool is_set = call != nullptr && (is_expand_array(*call) || gives_pairs(*call) || returns_rows(*call, catalog));
+  const bool is_set =
+      call != nullptr && (is_expand_array(*call) || gives_fields(*call) || returns_rows(*call, catalog));
   return is_set ? call : nullptr;
 }
 
 // The call of which the target has all fields, or that it is.
-const ast::FunctionCall* call_of_pairs(const ast::SelectTarget& target) {
+const ast::FunctionCall* call_of_fields(const ast::SelectTarget& target) {
   const auto* field = ast::node_if<ast::FieldSelect>(target.expr.get());
   if (field != nullptr && !field->star) return nullptr;
   const ast::FunctionCall* call = call_of(field != nullptr ? *field->arg : *target.expr);
-  return call != nullptr && gives_pairs(*call) ? call : nullptr;
+  return call != nullptr && gives_fields(*call) ? call : nullptr;
 }
 
 const ast::FunctionCall* whole_call(const ast::SelectTarget& target) {
@@ -83,20 +88,15 @@ ast::SelectTarget field_target(const std::string& relation, const std::string& f
   return target;
 }
 
-// Key and value of a row: as two columns, or as one that is a row.
-void add_pair(const ast::Expr& expr, const std::string& relation, const std::string& alias,
-              std::vector<ast::SelectTarget>* targets) {
-  if (expr.kind == ast::ExprKind::kFieldSelect) {
-    for (const char* field : kPair) targets->push_back(field_target(relation, field, field));
-    return;
-  }
-  auto row = std::make_unique<ast::RowConstructor>();
-  row->row_keyword = true;
-  for (const char* field : kPair) row->fields.push_back(field_target(relation, field, "").expr);
+// The rows of the function: all their fields, or each as one value.
+ast::SelectTarget row_target(const ast::Expr& expr, const std::string& relation, const std::string& alias) {
+  auto row = std::make_unique<ast::ColumnRef>();
+  row->name = {relation};
+  row->star = expr.kind == ast::ExprKind::kFieldSelect;
   ast::SelectTarget target;
+  if (!row->star) target.alias = alias;
   target.expr = std::move(row);
-  target.alias = alias;
-  targets->push_back(std::move(target));
+  return target;
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ void add_pair(const ast::Expr& expr, const std::string& relation, const std::str
 bool has_expanded_sets(const ast::SelectStatement& select, const Catalog& catalog) {
   return std::any_of(select.targets.begin(), select.targets.end(), [&](const ast::SelectTarget& target) {
     return selected_call(target, catalog) != nullptr || whole_call(target) != nullptr ||
-           call_of_pairs(target) != nullptr;
+           call_of_fields(target) != nullptr;
   });
 }
 
@@ -118,8 +118,9 @@ std::string with_expanded_sets(const ast::SelectStatement& select, const Catalog
     if (const ast::FunctionCall* call = selected_call(target, catalog); call != nullptr) {
       const std::string field = ast::node_as<ast::FieldSelect>(*target.expr).field;
       targets.push_back(field_target(sets.alias_of(*call), field, target.alias.empty() ? field : target.alias));
-    } else if (call = call_of_pairs(target); call != nullptr) {
-      add_pair(*target.expr, sets.alias_of(*call), target.alias.empty() ? call->name.back() : target.alias, &targets);
+    } else if (call = call_of_fields(target); call != nullptr) {
+      const std::string name = target.alias.empty() ? name_of_target(*call) : target.alias;
+      targets.push_back(row_target(*target.expr, sets.alias_of(*call), name));
     } else if (call = whole_call(target); call != nullptr) {
       const std::string name = target.alias.empty() ? std::string(kExpandArray) : target.alias;
       const std::string relation = sets.alias_of(*call);

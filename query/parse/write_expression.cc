@@ -206,7 +206,9 @@ void SqlWriter::window(const ast::WindowDefinition& node) {
 }
 
 void SqlWriter::call(const ast::FunctionCall& node) {
-  name(node.name);
+  ast::Name function = node.name;
+  if (node.is_of_json) function.back().erase(function.back().find('b'), 1);  // jsonb_...
+  name(function);
   add("(");
   if (node.star) add("*");
   if (node.distinct) add("DISTINCT ");

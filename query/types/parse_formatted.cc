@@ -115,7 +115,7 @@ Status check_standard_pattern(std::string_view pattern) {
 class Reader {
  public:
   Reader(std::string_view text, std::string_view pattern, bool is_standard = false)
-      : text_(text), nodes_(read_pattern(pattern)), is_standard_(is_standard) {}
+      : text_(text), nodes_(read_pattern(pattern)), is_fixed_(is_standard), is_standard_(is_standard) {}
 
   Status run(Given* out) {
     size_t i = 0;
@@ -128,6 +128,8 @@ class Reader {
         continue;
       }
       if (!is_action(node)) {
+        if (is_standard_ && !text_.substr(at_).starts_with(node.text))
+          return sql_error("22007", "unmatched format character \"" + std::string(node.text) + "\"");
         take_character(node);
         continue;
       }
@@ -438,8 +440,8 @@ class Reader {
   const std::vector<Node> nodes_;
   size_t node_ = 0;
   size_t at_ = 0;
-  int skipped_ = 0;  // blanks and separators that the template does not have
-  bool is_fixed_ = false;
+  int skipped_ = 0;        // blanks and separators that the template does not have
+  bool is_fixed_ = false;  // blanks of the text are not skipped
   const bool is_standard_;
   Given given_;
 };

@@ -87,8 +87,7 @@ StatusOr<BoundPtr> Binder::replace_document_part(BoundPtr document, const std::v
 // document @? path, document @@ path
 StatusOr<BoundPtr> Binder::make_path_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location) {
   const bool are_unknown = left->type.id == TypeId::kUnknown && right->type.id == TypeId::kUnknown;
-  if (are_unknown && op == "@@")
-    return error("0A000", "text search is not supported", location);  // text @@ text
+  if (are_unknown && op == "@@") return error("0A000", "text search is not supported", location);  // text @@ text
   std::vector<BoundPtr> args;
   args.push_back(std::move(left));
   args.push_back(std::move(right));

@@ -161,7 +161,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
                                                           bool keep_unknown) {
   check_stack();
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
-  if (has_expanded_sets(select, catalog_)) return bind_expanded_sets(select, parent, keep_unknown);
+  if (has_expanded_sets(select, catalog_, is_set_function)) return bind_expanded_sets(select, parent, keep_unknown);
   const Nested nested(this);
   if (select.with_ties && !select.distinct_on.empty())
     return error("0A000", "WITH TIES with DISTINCT ON is not supported", select.location);

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
+#include "bind/index_nulls.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
@@ -235,9 +236,8 @@ SystemRow index_row(const Catalog& catalog, const storage::TableSchema& schema, 
     const uint32_t column = index.columns[i];
     const bool is_plain = column < storage::visible_columns(schema);
     const SqlType& type = schema.columns[column].type;
-    constexpr size_t kDescendingNullsFirst = 3;
     keys.push_back(is_plain ? column + 1 : 0);
-    options.push_back(!index.descending.empty() && index.descending[i] ? kDescendingNullsFirst : 0);
+    options.push_back(key_options(catalog, index, i));
     classes.push_back(operator_class_oid(type));
     collations.push_back(is_string(type.id) ? kDefaultCollationOid : 0);
     if (!is_plain) expressions.push_back(index_part_text(catalog, schema, column, false, false));

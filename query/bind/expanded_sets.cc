@@ -8,6 +8,7 @@
 #include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/builtins.h"
 #include "bind/target_name.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -62,6 +63,37 @@ const ast::FunctionCall* whole_call(const ast::SelectTarget& target) {
   return call != nullptr && is_expand_array(*call) ? call : nullptr;
 }
 
+bool is_set_call(const ast::FunctionCall& call, IsSetFunction is_set) {
+  return call.over == nullptr && is_set(bare_name(call.name.back()));
+}
+
+// The set-returning calls that the expression is made of by functions and casts.
+void collect_sets(ast::ExprPtr* expr, IsSetFunction is_set, std::vector<ast::ExprPtr*>* found) {
+  if ((*expr)->kind == ast::ExprKind::kCast) return collect_sets(&static_cast<ast::Cast&>(**expr).arg, is_set, found);
+  if ((*expr)->kind != ast::ExprKind::kFunctionCall) return;
+  auto* call = static_cast<ast::FunctionCall*>(expr->get());
+  if (is_set_call(*call, is_set)) return found->push_back(expr);
+  if (find_builtins(bare_name(call->name.back())).empty()) return;
+  for (ast::ExprPtr& arg : call->args) collect_sets(&arg, is_set, found);
+}
+
+// The set-returning call that is inside of another one, where that is the only item of the select list that is more
+// than a column or a literal. nullptr: none, or several, whose rows come side by side.
+ast::ExprPtr* nested_call(ast::SelectStatement* select, IsSetFunction is_set) {
+  if (!select->group_by.empty() || select->having != nullptr) return nullptr;
+  ast::FunctionCall* outer = nullptr;
+  for (ast::SelectTarget& target : select->targets) {
+    const ast::ExprKind kind = target.expr->kind;
+    if (kind == ast::ExprKind::kColumnRef || kind == ast::ExprKind::kLiteral) continue;
+    const ast::FunctionCall* call = call_of(*target.expr);
+    if (call == nullptr || outer != nullptr || !is_set_call(*call, is_set)) return nullptr;
+    outer = static_cast<ast::FunctionCall*>(target.expr.get());
+  }
+  std::vector<ast::ExprPtr*> inner;
+  for (size_t i = 0; outer != nullptr && i < outer->args.size(); i++) collect_sets(&outer->args[i], is_set, &inner);
+  return inner.size() == 1 ? inner[0] : nullptr;
+}
+
 // Calls that look the same are one function: they give their rows side by side.
 class SetsInFrom {
  public:
@@ -101,18 +133,24 @@ ast::SelectTarget row_target(const ast::Expr& expr, const std::string& relation,
 
 }  // namespace
 
-bool has_expanded_sets(const ast::SelectStatement& select, const Catalog& catalog) {
+bool has_expanded_sets(const ast::SelectStatement& select, const Catalog& catalog, IsSetFunction is_set) {
+  if (nested_call(const_cast<ast::SelectStatement*>(&select), is_set) != nullptr) return true;
   return std::any_of(select.targets.begin(), select.targets.end(), [&](const ast::SelectTarget& target) {
     return selected_call(target, catalog) != nullptr || whole_call(target) != nullptr ||
            call_of_fields(target) != nullptr;
   });
 }
 
-std::string with_expanded_sets(const ast::SelectStatement& select, const Catalog& catalog) {
+std::string with_expanded_sets(const ast::SelectStatement& select, const Catalog& catalog, IsSetFunction is_set) {
   auto parsed = parse_sql(to_sql(select));
   if (!parsed.ok()) return "";
   auto& copy = static_cast<ast::SelectStatement&>(*(*parsed)[0]);
   SetsInFrom sets;
+  if (ast::ExprPtr* inner = nested_call(&copy, is_set); inner != nullptr) {
+    auto value = std::make_unique<ast::ColumnRef>();
+    value->name = {sets.alias_of(ast::node_as<ast::FunctionCall>(**inner))};
+    *inner = std::move(value);
+  }
   std::vector<ast::SelectTarget> targets;
   for (ast::SelectTarget& target : copy.targets) {
     if (const ast::FunctionCall* call = selected_call(target, catalog); call != nullptr) {
@@ -139,7 +177,7 @@ std::string with_expanded_sets(const ast::SelectStatement& select, const Catalog
 
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_expanded_sets(const ast::SelectStatement& select,
                                                                  const Scope* parent, bool keep_unknown) {
-  const std::string text = with_expanded_sets(select, catalog_);
+  const std::string text = with_expanded_sets(select, catalog_, is_set_function);
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
   INVARIANT(statements.size() == 1);
   const std::string_view saved = std::exchange(source_, text);

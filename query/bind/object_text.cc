@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
+#include "bind/index_nulls.h"
 #include "bind/shown_expression.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
@@ -153,7 +154,7 @@ std::string key_definition(const Catalog& catalog, const storage::TableSchema& s
   std::vector<std::string> parts;
   for (size_t i = index.partial ? 1 : 0; i < index.columns.size(); i++) {
     parts.push_back(key_part(catalog, schema, index, i, is_pretty));
-    if (!index.descending.empty() && index.descending[i]) parts.back() += " DESC";
+    parts.back() += shown_key_order(catalog, index, i);
   }
   std::string text = absl::StrCat("(", absl::StrJoin(parts, ", "), ")");
   if (index.partial)
@@ -172,13 +173,13 @@ std::string index_definition(const Catalog& catalog, const storage::TableSchema&
                       key_definition(catalog, schema, index, is_pretty));
 }
 
-std::string index_source(const storage::TableSchema& schema, const storage::IndexDef& index) {
+std::string index_source(const Catalog& catalog, const storage::TableSchema& schema, const storage::IndexDef& index) {
   std::vector<std::string> parts;
   for (size_t i = index.partial ? 1 : 0; i < index.columns.size(); i++) {
     const std::string& name = schema.columns[index.columns[i]].name;
     const bool is_plain = index.columns[i] < storage::visible_columns(schema);
     parts.push_back(is_plain ? quote_identifier(name) : absl::StrCat("(", name, ")"));
-    if (!index.descending.empty() && index.descending[i]) parts.back() += " DESC";
+    parts.back() += shown_key_order(catalog, index, i);
   }
   return absl::StrCat(
       "CREATE ", index.unique ? "UNIQUE " : "", "INDEX ", quote_identifier(std::string(bare_name(index.name))), " ON ",

@@ -44,7 +44,7 @@ std::string key_definition(const Catalog& catalog, const storage::TableSchema& s
 std::string index_definition(const Catalog& catalog, const storage::TableSchema& schema, const storage::IndexDef& index,
                              bool is_pretty);
 // The same as it was written, for making the index again.
-std::string index_source(const storage::TableSchema& schema, const storage::IndexDef& index);
+std::string index_source(const Catalog& catalog, const storage::TableSchema& schema, const storage::IndexDef& index);
 // A hidden column's text: an expression of an index, or its predicate.
 std::string index_part_text(const Catalog& catalog, const storage::TableSchema& schema, uint32_t column,
                             bool is_predicate, bool is_pretty);

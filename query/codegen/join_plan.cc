@@ -26,12 +26,12 @@ bool is_subset(const std::set<uint32_t>& a, const std::set<uint32_t>& b) {
   return std::includes(b.begin(), b.end(), a.begin(), a.end());
 }
 
-// ORDER BY as columns of one relation in one direction, NULLs where indexes have them.
+// ORDER BY as columns of one relation in one direction, NULLs, if there are any, where indexes have them.
 bool wanted_order(const BoundQuery& query, uint32_t* relation, WantedOrder* order) {
   if (query.order.empty() || query.aggregated || query.distinct || query.set != SetOp::kNone) return false;
   for (const auto& item : query.order) {
     const BoundExpr& expr = *query.outputs[item.output].expr;
-    if (expr.kind != BoundKind::kColumn || item.nulls_first != item.descending) return false;
+    if (expr.kind != BoundKind::kColumn || (item.nulls_first != item.descending && expr.nullable)) return false;
     if (order->columns.empty()) *relation = expr.relation, order->descending = item.descending;
     if (expr.relation != *relation || item.descending != order->descending) return false;
     order->columns.push_back(expr.index);

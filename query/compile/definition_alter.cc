@@ -359,7 +359,7 @@ Status Definer::set_type(const ast::AlterTableCommand& command, const std::strin
   for (const std::string& index : indexes_that_read(next().find_table(name)->schema(), column)) {
     const auto table = next().find_table(name);
     for (const auto& definition : table->schema().indexes)
-      if (definition.name == index) definitions.push_back(index_source(table->schema(), definition));
+      if (definition.name == index) definitions.push_back(index_source(next(), table->schema(), definition));
     SCYPER_RETURN_IF_ERROR(remove_index(index));
   }
   SCYPER_RETURN_IF_ERROR(change_type(command, name, column));

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/invariant.h"
 #include "bind/declared_type.h"
+#include "bind/index_nulls.h"
 #include "bind/pl_binder.h"
 #include "compile/definition.h"
 #include "parse/name_path.h"
@@ -137,6 +138,7 @@ Status Definer::copy_indexes(const ast::TableLike& like, storage::TableSchema* s
     if (schema->indexes.size() >= storage::kMaxIndexesPerTable)
       return error("54011", "a table can have at most 16 indexes", -1);
     index.id = IndexId(draw_number(&next().next_index_id));
+    note_index_nulls(index.id, std::string(index_nulls(*old_, old.id)), &next());
     index.name = free_index_name(absl::StrCat(base, index.primary ? "_pkey" : index.constraint ? "_key" : "_idx"));
     SCYPER_RETURN_IF_ERROR(check_unique(*schema, index));
     next().index_tables[index.name] = schema->name;

@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/collation.h"
+#include "bind/index_nulls.h"
 #include "bind/target_name.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
@@ -24,10 +25,7 @@ Status Definer::check_index(const ast::CreateIndexStatement& create) const {
     return error("0A000", "access method \"hash\" does not support included columns", -1);
   if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
   for (const auto& element : create.elements) {
-    const bool descending = element.direction == ast::SortDirection::kDescending;
     if (!element.collation.empty()) SCYPER_RETURN_IF_ERROR(check_collation_name(element.collation.back()));
-    if (element.nulls != ast::NullsOrder::kDefault && (element.nulls == ast::NullsOrder::kFirst) != descending)
-      return error("0A000", "this NULLS order in an index is not supported", element.location);
   }
   return absl::OkStatus();
 }
@@ -106,6 +104,18 @@ Status check_method(const ast::CreateIndexStatement& create, const storage::Tabl
 }  // namespace
 
 namespace {
+// Where each key has NULLs, as bind/index_nulls.h writes it.
+std::string nulls_of(const ast::CreateIndexStatement& create) {
+  std::string nulls;
+  for (const auto& element : create.elements) {
+    const bool descending = element.direction == ast::SortDirection::kDescending;
+    const bool first = element.nulls == ast::NullsOrder::kFirst;
+    const bool is_usual = element.nulls == ast::NullsOrder::kDefault || first == descending;
+    nulls.push_back(is_usual ? 'd' : first ? 'f' : 'l');
+  }
+  return nulls;
+}
+
 // Nobody else knows the table: the statement has made it.
 bool is_made_here(const storage::Table& table, const Catalog& before) {
   const auto known = before.find_table(table.schema().id);
@@ -226,6 +236,7 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
     return error("54011", "a table can have at most 16 indexes", -1);
   index.id = IndexId(LocalIndexes::is_defining() ? next_local_index(next()) : draw_number(&next().next_index_id));
   next().index_tables[index.name] = schema.name;
+  note_index_nulls(index.id, nulls_of(create), &next());
   const bool is_in_place = !keeps_tables_ || is_made_here(*table, *old_);
   if (is_in_place && change.columns.size() == visible_columns(schema) + schema.hidden_columns)
     return table->create_index(std::move(index), format_datum);
@@ -253,6 +264,7 @@ Status Definer::remove_index(const std::string& name) {
       std::find_if(schema.indexes.begin(), schema.indexes.end(), [&](auto& i) { return i.name == name; });
   const auto position = static_cast<size_t>(index - schema.indexes.begin());
   next().index_tables.erase(name);
+  forget_index_nulls(index->id, &next());
   const size_t visible = visible_columns(schema);
   if ((!keeps_tables_ || is_made_here(*table, *old_)) &&
       std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t c) { return c >= visible; }))

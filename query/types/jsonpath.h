@@ -91,7 +91,7 @@ std::string jsonpath_text(const JsonPath& path);
 RegexFlags path_regex_flags(std::string_view flags);
 
 struct PathOptions {
-  const Json* variables = nullptr;  // null: every variable is null
+  const Json* variables = nullptr;  // null: there are none
   bool silent = false;              // errors that depend on the document give an empty result
   bool with_zone = false;           // the *_tz functions: comparisons may use the session's zone
 };

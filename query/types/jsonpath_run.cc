@@ -174,8 +174,7 @@ class Runner {
   }
 
   bool variable(const PathItem& item, PathValue* value) {
-    if (variables_ == nullptr) return *value = keep(Json{}), true;
-    value->json = json_member(*variables_, item.text);
+    value->json = variables_ == nullptr ? nullptr : json_member(*variables_, item.text);
     if (value->json == nullptr) {
       hard(sql_error("42704", "could not find jsonpath variable \"" + item.text + "\""));
       return false;

@@ -129,6 +129,13 @@ bool PathScanner::take_operator() {
   return true;
 }
 
+size_t PathScanner::word_size() const {
+  size_t size = 0;
+  while (has(size) && is_other(peek(size))) size++;
+  return size;
+}
+
+// The longest token wins, as in PostgreSQL's scanner: 1ab is a name, 1a a wrong number.
 Status PathScanner::take_number() {
   size_t size = 0;
   const auto digits = [&] {
@@ -152,12 +159,15 @@ Status PathScanner::take_number() {
     const bool is_signed = peek(size) == '+' || peek(size) == '-';
     if (is_signed) size++;
     if (!digits()) {
-      shown_ = text_.substr(at_, before_exponent + (is_signed ? 2 : 1));
+      const size_t wrong = before_exponent + (is_signed ? 2 : 1);
+      if (word_size() > wrong) return take_word();
+      shown_ = text_.substr(at_, wrong);
       return error(is_signed ? "invalid numeric literal" : "trailing junk after numeric literal");
     }
     is_integer = false;
   }
   if (has(size) && is_other(peek(size))) {
+    if (word_size() > size + 1) return take_word();
     shown_ = text_.substr(at_, size + 1);
     return error("trailing junk after numeric literal");
   }

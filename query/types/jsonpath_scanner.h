@@ -75,6 +75,7 @@ class PathScanner {
   Status skip_comment();
   Status take_quoted(PathToken token);
   Status take_number();
+  size_t word_size() const;
   Status take_word();
   bool take_operator();
   Status take_escape();

@@ -77,3 +77,5 @@ SELECT jsonb_path_exists('{}', NULL), jsonb_path_exists('{}', '$', NULL), jsonb_
 SELECT jsonb_path_query('{}', '$.a'::text);
 SELECT jsonb_path_query('{}', '$', path => '$');
 DROP TABLE docs;
+SELECT '{}'::jsonb @? '$x';
+SELECT '{}'::jsonb @@ 'strict $x.a == 1';

@@ -53,3 +53,7 @@ SELECT look('{"a": [1, 2]}', '$.a[*]'), look('[]', NULL);
 SELECT data_type, udt_name FROM information_schema.columns WHERE table_name = 'paths' ORDER BY ordinal_position;
 DROP FUNCTION look(jsonb, jsonpath);
 DROP TABLE paths;
+SELECT '$.1ab'::jsonpath;
+SELECT '$.**{1ast}'::jsonpath;
+SELECT '012'::jsonpath;
+SELECT '1ex'::jsonpath;

@@ -1,0 +1,10 @@
+SELECT generate_series(1, generate_series(1, 3));
+SELECT jsonb_object_keys(jsonb_array_elements('[{"a": 1}, {"b": 2, "c": 3}, {}]'));
+CREATE TABLE docs (id integer PRIMARY KEY, d jsonb);
+INSERT INTO docs VALUES (1, '[[1, 2], [3]]'), (2, '[]'), (3, '[[4]]');
+SELECT id, jsonb_array_elements(jsonb_array_elements(d)) FROM docs ORDER BY id, 2;
+SELECT id, jsonb_array_elements(jsonb_path_query(d, '$[*] ? (@.size() > 1)')) AS e FROM docs WHERE id < 3 ORDER BY 1, 2;
+SELECT d.id, unnest(string_to_array(string_to_table('a b|c', '|'), ' ')) FROM docs d WHERE id = 1;
+SELECT DISTINCT jsonb_array_length(d), 1 AS one FROM docs ORDER BY 1;
+SELECT max(x) FROM (SELECT generate_series(1, generate_series(1, 3)) AS x) s;
+DROP TABLE docs;

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/unordered_types.h"
 #include "plan/access_path.h"
 #include "storage/json_text_type.h"
 
@@ -113,7 +114,8 @@ SqlType result_of(AggregateKind* kind, const SqlType& arg) {
       return is_number(arg.id) ? make_numeric(0, 0) : SqlType{};
     case AggregateKind::kMin:
     case AggregateKind::kMax:
-      if (arg.id == TypeId::kBool || arg.id == TypeId::kUuid || arg.id == TypeId::kBytea || arg.id == TypeId::kJsonb)
+      if (arg.id == TypeId::kBool || arg.id == TypeId::kUuid || arg.id == TypeId::kBytea || arg.id == TypeId::kJsonb ||
+          is_checked_text(arg))
         return SqlType{};
       return arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
     case AggregateKind::kBoolAnd:
@@ -244,6 +246,9 @@ Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* 
     return error("42883", absl::StrCat(call.name.back(), " takes a key and a value"), call.location);
   }
   aggregate->arity = aggregate->args.size();
+  for (const BoundPtr& arg : aggregate->args)
+    if (aggregate->distinct && !makes_document(call) && is_checked_text(arg->type))
+      return error("42883", lacks_equality(arg->type), arg->location);
   for (const auto& item : call.order_by) {
     if (item.direction == ast::SortDirection::kUsing)
       return error("0A000", "ORDER BY USING is not supported", item.location);
@@ -343,7 +348,7 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
   SCYPER_RETURN_IF_ERROR(bind_aggregate_input(call, scope, &aggregate));
   std::string types;
   for (size_t i = 0; i < (call.within_group ? aggregate.args.size() : aggregate.arity); i++)
-    absl::StrAppend(&types, i > 0 ? ", " : "", type_name(without_modifiers(aggregate.args[i]->type)));
+    absl::StrAppend(&types, i > 0 ? ", " : "", type_name(plain_type(aggregate.args[i]->type)));
   auto wrong = [&] {
     return with_hint(
         error("42883", absl::StrCat("function ", std::string(name.name), "(", types, ") does not exist"),

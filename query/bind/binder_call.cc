@@ -202,7 +202,8 @@ StatusOr<BoundPtr> Binder::make_operator(std::string_view op, BoundPtr left, Bou
   SCYPER_ASSIGN_OR_RETURN(BoundPtr like, make_like_operator(op, &left, &right, location));
   if (like != nullptr) return like;
   const bool is_checked = is_checked_text(left->type) || is_checked_text(right->type);
-  if (is_checked && is_comparison(op)) {
+  const bool joins_checked = op == "||" && is_checked_text(left->type) && is_checked_text(right->type);
+  if ((is_checked && is_comparison(op)) || joins_checked) {
     std::vector<BoundPtr> args;
     args.push_back(std::move(left));
     args.push_back(std::move(right));

@@ -5,6 +5,7 @@
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
+#include "bind/unordered_types.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
@@ -363,6 +364,8 @@ StatusOr<BoundPtr> Binder::bind_coalesce(const ast::Expr& expr, const Scope* sco
 // GREATEST and LEAST skip NULLs; the comparison comes along as builtin.
 StatusOr<BoundPtr> Binder::make_min_max(std::vector<BoundPtr> args, bool greatest, int32_t location) {
   SqlType type = args[0]->type;
+  if (is_checked_text(type))
+    return error("42883", absl::StrCat("could not identify a comparison function for type ", type_name(type)), -1);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr compare, make_operator(greatest ? ">" : "<", make_null(type, location),
                                                           make_null(type, location), location));
   BoundPtr result = make_expr(BoundKind::kMinMax, type, true, location);

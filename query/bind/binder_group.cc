@@ -6,6 +6,7 @@
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
 #include "bind/nullability.h"
+#include "bind/unordered_types.h"
 #include "parse/sql_parser.h"
 
 // What may stand above GROUP BY; GROUPING SETS, DISTINCT ON, WITH RECURSIVE and trees of outer joins.
@@ -233,8 +234,10 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
         return error("54001", "too many grouping sets present (maximum 4096)", item->location);
       continue;
     }
-    uint32_t ignored = 0;
-    SCYPER_RETURN_IF_ERROR(bind_group_item(*item, select, scope, query, &ignored));
+    uint32_t position = 0;
+    SCYPER_RETURN_IF_ERROR(bind_group_item(*item, select, scope, query, &position));
+    if (position < query->groups.size() && is_checked_text(query->groups[position]->type))
+      return error("42883", lacks_equality(query->groups[position]->type), item->location);
     query->aggregated = true;
   }
   group_sets(query);
@@ -252,6 +255,7 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
 // Rows are ordered by their fields, not as the texts that they show as.
 Status Binder::add_order(const OrderItem& order, BoundQuery* query, int32_t location) {
   const BoundExpr& shown = *query->outputs[order.output].expr;
+  if (is_checked_text(shown.type)) return with_hint(error("42883", lacks_order(shown.type), location), kOrderHint);
   const std::vector<BoundPtr>* fields = shown_fields(shown);
   if (fields == nullptr) return query->order.push_back(order), absl::OkStatus();
   if (query->distinct) return error("0A000", "ordering distinct rows as a whole is not supported", location);

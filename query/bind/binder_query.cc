@@ -10,6 +10,7 @@
 #include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
+#include "bind/unordered_types.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
@@ -291,6 +292,9 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     window_query_ = query;
   }
   query->distinct = select.distinct && select.distinct_on.empty();
+  for (const OutputColumn& output : query->outputs)
+    if (query->distinct && is_checked_text(output.expr->type))
+      return error("42883", lacks_equality(output.expr->type), output.expr->location);
   SCYPER_RETURN_IF_ERROR(bind_order_by(select.order_by, &scope, query));
   SCYPER_RETURN_IF_ERROR(bind_distinct_on(select, &scope, query));
   for (const OrderItem& item : query->order) {
@@ -539,7 +543,7 @@ Status Binder::bind_order_by(const std::vector<ast::SortItem>& items, const Scop
     order.descending = item.direction == ast::SortDirection::kDescending;
     order.nulls_first =
         item.nulls == ast::NullsOrder::kDefault ? order.descending : item.nulls == ast::NullsOrder::kFirst;
-    SCYPER_RETURN_IF_ERROR(add_order(order, query, item.location));
+    SCYPER_RETURN_IF_ERROR(add_order(order, query, item.expr->location));
   }
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include "bind/make.h"
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
+#include "storage/json_text_type.h"
 
 // Calls of routines: which one a name and its arguments mean, and the rows that functions give in FROM.
 namespace scyper::query {
@@ -26,7 +27,7 @@ std::string type_list(const std::vector<BoundPtr>& args, const std::vector<std::
   for (size_t i = 0; i < args.size(); i++) {
     const SqlType& type = args[i]->type;
     absl::StrAppend(&text, text.empty() ? "" : ", ", i < names.size() && !names[i].empty() ? names[i] + " => " : "",
-                    type.id == TypeId::kUnknown ? "unknown" : type_name(without_modifiers(type)));
+                    type.id == TypeId::kUnknown ? "unknown" : type_name(plain_type(type)));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
 #include "bind/make.h"
+#include "bind/unordered_types.h"
 
 // VALUES and set operations.
 namespace scyper::query {
@@ -87,6 +88,7 @@ Status Binder::bind_set_operation(const ast::SelectStatement& select, const Scop
     both.push_back(std::move(query->left->outputs[i].expr));
     both.push_back(std::move(query->right->outputs[i].expr));
     SCYPER_ASSIGN_OR_RETURN(SqlType type, common_type(both, name));
+    if (!query->set_all && is_checked_text(type)) return error("42883", lacks_equality(type), both[0]->location);
     SCYPER_ASSIGN_OR_RETURN(query->left->outputs[i].expr, coerce(std::move(both[0]), type, Coercion::kImplicit));
     SCYPER_ASSIGN_OR_RETURN(query->right->outputs[i].expr, coerce(std::move(both[1]), type, Coercion::kImplicit));
     bool nullable = query->left->outputs[i].expr->nullable || query->right->outputs[i].expr->nullable;

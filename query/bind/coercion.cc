@@ -177,11 +177,14 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
 }
 
 namespace {
-// json and jsonb become each other by assignment; other texts become json and jsonpath by a cast.
-void note_json_cast(const SqlType& from, const SqlType& target, Coercion* needed) {
+// json and jsonb become each other by assignment, and json and jsonpath nothing else but texts; other texts become json
+// and jsonpath by a cast.
+bool has_json_cast(const SqlType& from, const SqlType& target, Coercion* needed) {
   if (is_json_text(from) && target.id == TypeId::kJsonb) *needed = Coercion::kAssignment;
-  if (!is_checked_text(target)) return;
-  *needed = is_json_text(target) && from.id == TypeId::kJsonb ? Coercion::kAssignment : Coercion::kExplicit;
+  if (is_checked_text(from) && !is_string(target.id)) return is_json_text(from) && target.id == TypeId::kJsonb;
+  if (is_checked_text(target))
+    *needed = is_json_text(target) && from.id == TypeId::kJsonb ? Coercion::kAssignment : Coercion::kExplicit;
+  return true;
 }
 }  // namespace
 
@@ -236,7 +239,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
   if (from.id == TypeId::kArray || target.id == TypeId::kArray)
     needed = is_string(target.id) ? Coercion::kAssignment : Coercion::kExplicit;
   if (from.id == TypeId::kEnum && target.id == TypeId::kEnum) exists = from.length == target.length;
-  note_json_cast(from, target, &needed);
+  exists = exists && has_json_cast(from, target, &needed);
   if (!exists || needed > context)
     return error(context == Coercion::kExplicit ? "42846" : "42804",
                  absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)), expr->location);

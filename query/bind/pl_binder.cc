@@ -420,6 +420,9 @@ StatusOr<BoundPtr> PlBinder::expression(const ast::Expr& expr, const SqlType& ty
 StatusOr<BoundPtr> Binder::coerce_assign(BoundPtr expr, const SqlType& type) {
   if (expr->type == type) return expr;
   const bool string_target = is_string(type.id) && !is_checked_text(type);
+  if (is_checked_text(expr->type) && !is_string(type.id)) {
+    SCYPER_ASSIGN_OR_RETURN(expr, coerce(std::move(expr), make_type(TypeId::kText), Coercion::kExplicit));
+  }
   return coerce(std::move(expr), type, string_target ? Coercion::kAssignment : Coercion::kExplicit);
 }
 

@@ -186,11 +186,11 @@ Status JsonParser::escape() {
     }
     return mode_ == Mode::kSyntax ? absl::OkStatus() : append_code(code);
   }
+  if (high_surrogate_ != 0) return wrong(kLowMustFollow);
   const size_t which = kEscapes.find(c);
   if (which == std::string_view::npos)
     return wrong("Escape sequence \"\\" + std::string(text_.substr(at_, character_bytes(text_, at_))) +
                  "\" is invalid.");
-  if (high_surrogate_ != 0) return wrong(kLowMustFollow);
   string_.push_back(kMeanings[which]);
   return absl::OkStatus();
 }

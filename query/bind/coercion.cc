@@ -147,8 +147,11 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
     Datum probe;
     std::vector<std::unique_ptr<char[]>> blocks;
     Status parsed = parse_datum(target, text->text, TextArena{take_from_string, &blocks}, &probe);
-    if (!parsed.ok() && !program_->is_routine)
-      return error(sqlstate_of(parsed), parsed.message().data() ? std::string(parsed.message()) : "", expr->location);
+    if (!parsed.ok() && !program_->is_routine) {
+      const Status located = error(sqlstate_of(parsed), std::string(parsed.message()), expr->location);
+      const std::string detail = detail_of(parsed);
+      return detail.empty() ? located : with_detail(located, detail);
+    }
     return make_cast(std::move(text), target, true);
   }
   Datum value;

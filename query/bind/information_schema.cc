@@ -143,6 +143,7 @@ std::string user_type_name(const SqlType& type) {
   const EnumType* user_type = type.id == T::kEnum ? find_enum(type.length) : nullptr;
   if (user_type != nullptr) return name_in_schema(user_type->name);
   if (is_checked_text(type) || is_name(type)) return type_name(type);
+  if (type.id == T::kArray && is_checked_text(element_of(type))) return "_" + type_name(element_of(type));
   return type.id == T::kArray ? "_" + std::string(system_type(type.element).name)
                               : std::string(system_type(type.id).name);
 }

@@ -30,6 +30,9 @@ int64_t type_oid(const SqlType& type) {
   if (type.id == TypeId::kRecord) return kRecordOid;
   if (type.id == TypeId::kEnum) return enum_oid(type.length);
   if (type.id == TypeId::kArray && type.element == TypeId::kEnum) return enum_array_oid(type.length);
+  constexpr int64_t kJsonArrayOid = 199, kJsonPathArrayOid = 4073;
+  if (type.id == TypeId::kArray && is_json_text(element_of(type))) return kJsonArrayOid;
+  if (type.id == TypeId::kArray && is_json_path(element_of(type))) return kJsonPathArrayOid;
   return type.id == TypeId::kArray ? system_type(type.element).array_oid : system_type(type.id).oid;
 }
 

@@ -130,7 +130,7 @@ Status parse_string(const SqlType& type, std::string_view text, const TextArena&
   if (is_json_path(type)) {
     JsonPath path;
     SCYPER_RETURN_IF_ERROR(jsonpath_parse(text, &path));
-    normal = jsonpath_text(path);
+    SCYPER_RETURN_IF_ERROR(jsonpath_text(path, &normal));
     text = value = normal;
   }
   if (error == ValueError::kNone && value.data() == text.data()) error = concatenate(&value, 1, arena, &value);

@@ -66,6 +66,8 @@ Status assign(const Path& path, size_t level, const Json& value, Json* json) {
 }  // namespace
 
 Status json_assign(Json* json, const std::vector<std::string_view>& path, const Json& value) {
+  constexpr size_t kDepthMax = 1000;  // of documents
+  if (path.size() > kDepthMax) return sql_error("54001", "stack depth limit exceeded");
   return assign(path, 0, value, json);
 }
 

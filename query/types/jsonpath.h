@@ -86,8 +86,8 @@ struct JsonPath {
 
 // 22P02, 42601, 22P05, 2201B, 54001. Valid UTF-8 is the caller's.
 Status jsonpath_parse(std::string_view text, JsonPath* out);
-// PostgreSQL's text of the path.
-std::string jsonpath_text(const JsonPath& path);
+// PostgreSQL's text of the path. 54001.
+Status jsonpath_text(const JsonPath& path, std::string* out);
 RegexFlags path_regex_flags(std::string_view flags);
 
 struct PathOptions {

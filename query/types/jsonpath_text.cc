@@ -1,5 +1,7 @@
 #include "types/jsonpath.h"
 
+#include "base/invariant.h"
+
 // PostgreSQL's text of a jsonpath: printJsonPathItem() of jsonpath.c.
 namespace scyper::query {
 
@@ -40,11 +42,15 @@ class Printer {
 
   // in_path: behind another item.
   void print(const PathItem* item, bool in_path, bool in_parentheses) {
+    is_too_deep_ = is_too_deep_ || is_stack_low();
+    if (is_too_deep_) return;
     for (; item != nullptr; item = item->next) {
       print_one(*item, in_path, in_parentheses);
       in_path = in_parentheses = true;
     }
   }
+
+  bool is_too_deep() const { return is_too_deep_; }
 
  private:
   void string(std::string_view text) { json_append(out_, json_string(text)); }
@@ -153,6 +159,7 @@ class Printer {
   }
 
   std::string* const out_;
+  bool is_too_deep_ = false;
 };
 
 }  // namespace
@@ -190,10 +197,11 @@ const char* path_op_name(PathOp op) {
   return "?";
 }
 
-std::string jsonpath_text(const JsonPath& path) {
-  std::string text = path.lax ? "" : "strict ";
-  Printer(&text).print(path.root, false, true);
-  return text;
+Status jsonpath_text(const JsonPath& path, std::string* out) {
+  *out = path.lax ? "" : "strict ";
+  Printer printer(out);
+  printer.print(path.root, false, true);
+  return printer.is_too_deep() ? sql_error("54001", "stack depth limit exceeded") : absl::OkStatus();
 }
 
 }  // namespace scyper::query

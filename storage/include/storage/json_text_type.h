@@ -29,7 +29,8 @@ inline bool is_checked_text(const SqlType& type) { return is_json_text(type) || 
 
 // Without lengths and scales. json, jsonpath and name stay what they are: their marks stand in the length.
 inline SqlType plain_type(const SqlType& type) {
-  return is_checked_text(type) || is_name(type) ? type : without_modifiers(type);
+  const SqlType scalar = type.id == TypeId::kArray ? element_of(type) : type;
+  return is_checked_text(scalar) || is_name(scalar) ? type : without_modifiers(type);
 }
 
 }  // namespace scyper

@@ -57,3 +57,6 @@ SELECT '$.1ab'::jsonpath;
 SELECT '$.**{1ast}'::jsonpath;
 SELECT '012'::jsonpath;
 SELECT '1ex'::jsonpath;
+-- deep ones
+SELECT length(('$' || repeat('.a', 1000))::jsonpath::text), length((repeat('(', 300) || '1' || repeat(')', 300))::jsonpath::text);
+SELECT jsonb_path_query('1', ('$' || repeat(' + 1', 200))::jsonpath);

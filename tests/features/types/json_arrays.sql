@@ -1,0 +1,14 @@
+SELECT ARRAY['{"a":1}'::json, '[1]'], pg_typeof(ARRAY['1'::json]), pg_typeof('{$}'::jsonpath[]);
+SELECT '{"{\"a\":1}",NULL}'::json[], ('{1,"{\"a\" : 2}"}'::json[])[2] -> 'a';
+SELECT '{1,x}'::json[];
+CREATE TABLE t (a json[], b jsonb[], p jsonpath[], j json);
+INSERT INTO t VALUES ('{1,"{\"a\" : 2}"}', '{1,"{\"a\" : 2}"}', '{$.a,"$ . b"}', '{}');
+SELECT a, b, p FROM t;
+SELECT a[2] -> 'a', b[2] -> 'a', p[2], b[2] @? p[1] FROM t;
+SELECT unnest(a) FROM t;
+SELECT to_json(a), to_jsonb(a), array_append(a, '5'::json) FROM t;
+SELECT data_type, udt_name FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position;
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT oid, typname, typarray FROM pg_type WHERE typname ~ 'json' ORDER BY oid;
+SELECT array_agg(x) FROM json_array_elements('[1,{"a" : 2}]') x;
+DROP TABLE t;

@@ -161,7 +161,8 @@ bool makes_document(const ast::FunctionCall& call) {
   return makes_json(call) || call.name.back() == "jsonb_agg" || call.name.back() == "jsonb_object_agg";
 }
 bool is_row_document(const BoundExpr& e) {
-  return is_json_text(e.type) && e.builtin != nullptr && e.builtin->name.starts_with(" json_row");
+  return is_json_text(e.type) && e.builtin != nullptr &&
+         (e.builtin->name.starts_with(" json_row") || e.builtin->name == " array_json");
 }
 }  // namespace
 
@@ -235,6 +236,12 @@ Status Binder::bind_aggregate_input(const ast::FunctionCall& call, const Scope* 
   for (const auto& arg : call.args) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, call.within_group ? bind(*arg, scope) : bind_one(*arg));
     aggregate->args.push_back(std::move(bound));
+    BoundPtr& last = aggregate->args.back();
+    if (last->type.id != TypeId::kArray || !makes_document(call) || call.args.size() != 1) continue;
+    std::vector<BoundPtr> array;  // arrays of arrays are not there
+    array.push_back(std::move(last));
+    SCYPER_ASSIGN_OR_RETURN(last,
+                            make_call(makes_json(call) ? " array_json" : "to_jsonb", std::move(array), call.location));
   }
   const bool makes_object = call.name.back() == "jsonb_object_agg" || call.name.back() == "json_object_agg";
   if (makes_object && aggregate->args.size() == 2) {

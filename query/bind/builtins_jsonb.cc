@@ -34,6 +34,7 @@ void add_json_functions(BuiltinTable* t) {
   };
   add("to_json", {T::kUnknown}, k_fn_to_json);
   add("array_to_json", {T::kArray}, k_fn_to_json);
+  add(" array_json", {T::kArray}, k_fn_to_json);  // of json_agg()
   add("array_to_json", {T::kArray, T::kBool}, k_fn_array_to_json);
   const std::pair<std::string_view, const ir::External&> lists[] = {{" json_row", k_fn_json_row},
                                                                     {" json_row_pretty", k_fn_json_row_pretty},

@@ -103,6 +103,14 @@ StatusOr<BoundPtr> Binder::coerce_to_part(BoundPtr value, const SqlType& type, c
 StatusOr<BoundPtr> Binder::replace_part(BoundPtr array, const ast::SubscriptIndex& index, BoundPtr value,
                                         std::string_view name, const Scope* scope, int32_t location) {
   const SqlType type = array->type, integer = make_type(TypeId::kInt4);
+  if (type.id == TypeId::kJsonb) {  // document['a']
+    auto& only = const_cast<ast::SubscriptIndex&>(index);
+    std::vector<ast::SubscriptIndex> indexes;
+    indexes.push_back(std::move(only));
+    auto replaced = replace_document_part(std::move(array), indexes, std::move(value), name, scope, location);
+    only = std::move(indexes[0]);
+    return replaced;
+  }
   SCYPER_ASSIGN_OR_RETURN(value, coerce_to_part(std::move(value), type, index, name, location));
   auto bound = [&](const ast::ExprPtr& expr) -> StatusOr<BoundPtr> {
     if (expr == nullptr) return make_null(integer, location);

@@ -177,7 +177,7 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_insert_values(const ast::SelectStat
   std::vector<BoundPtr> given;
   for (size_t i = 0; i < targets.size(); i++) {
     const storage::ColumnDef& column = schema.columns[targets[i].column];
-    const bool is_element = targets[i].part != nullptr && !targets[i].part->slice;
+    const bool is_element = targets[i].part != nullptr && !targets[i].part->slice && column.type.id == TypeId::kArray;
     rows->columns.push_back({column.name, is_element ? element_of(column.type) : column.type, true, false});
     given.push_back(make_column(rows->id, static_cast<uint32_t>(i), rows->columns[i].type, true, -1));
   }

@@ -414,20 +414,6 @@ StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
   }
 }
 
-// The groups that its arguments are are known once GROUP BY is bound: check_grouping_call().
-StatusOr<BoundPtr> Binder::bind_grouping_call(const ast::GroupingCall& call, const Scope* scope) {
-  if (aggregate_query_ == nullptr) return error("42803", "grouping operations are not allowed here", call.location);
-  BoundPtr result = make_expr(BoundKind::kGrouping, make_type(TypeId::kInt4), false, call.location);
-  result->relation = aggregate_query_->id;
-  result->index = static_cast<uint32_t>(aggregate_query_->grouping_calls.size());
-  aggregate_query_->grouping_calls.emplace_back();
-  for (const auto& arg : call.args) {
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
-    result->args.push_back(std::move(bound));
-  }
-  return result;
-}
-
 namespace {
 // PostgreSQL's type name: those of system tables are texts here.
 bool is_system_name(const BoundExpr& expr, const Scope* scope) {

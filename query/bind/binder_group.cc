@@ -531,4 +531,18 @@ StatusOr<JoinTree> Binder::bind_join_inside(const ast::FromJoin& join, Scope* sc
   return tree;
 }
 
+// check_grouping_call() finds the groups of its arguments once GROUP BY is bound.
+StatusOr<BoundPtr> Binder::bind_grouping_call(const ast::GroupingCall& call, const Scope* scope) {
+  if (aggregate_query_ == nullptr) return error("42803", "grouping operations are not allowed here", call.location);
+  BoundPtr result = make_expr(BoundKind::kGrouping, make_type(TypeId::kInt4), false, call.location);
+  result->relation = aggregate_query_->id;
+  result->index = static_cast<uint32_t>(aggregate_query_->grouping_calls.size());
+  aggregate_query_->grouping_calls.emplace_back();
+  for (const auto& arg : call.args) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind(*arg, scope));
+    result->args.push_back(std::move(bound));
+  }
+  return result;
+}
+
 }  // namespace scyper::query

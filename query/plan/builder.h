@@ -70,6 +70,8 @@ class PlanBuilder {
   bool join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark);
   // Gives the relations of a copied query names of their own where the plan has them already.
   bool rename_copy(BoundQuery* query);
+  // A subquery stays where it is: copies of it that come later get other names.
+  void note_relations(BoundQuery* query);
   BoundPtr attach_scalar(PlanPtr* tree, Built built);
   BoundPtr attach_static(PlanPtr* tree, Built built);
   bool attach(PlanPtr* tree, PlanPtr node, JoinKind kind, std::vector<BoundPtr> conjuncts, PlanNode** join);

@@ -131,6 +131,15 @@ bool PlanBuilder::rename_copy(BoundQuery* query) {
   return !renamed.empty();
 }
 
+void PlanBuilder::note_relations(BoundQuery* query) {
+  const auto note = [&](Relation* relation) { built_.insert(relation->id); };
+  rename_below(query, note);
+  rewrite(query, [&](BoundPtr* e) {
+    if ((*e)->query != nullptr) rename_below((*e)->query.get(), note);
+    return false;
+  });
+}
+
 std::vector<Relation*> rename_taken(BoundQuery* query, const std::set<uint32_t>& taken, uint32_t* next_relation) {
   std::map<uint32_t, uint32_t> names;
   std::vector<Relation*> renamed;

@@ -56,8 +56,9 @@ void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked) {
     const Asked mine = i == 0 ? Asked::kAlways : is_logic ? Asked::kPerhaps : has_branches ? Asked::kInBranch : asked;
     place_subqueries(&e.args[i], tree, std::max(asked, mine));
   }
-  if (e.query == nullptr || stays(e, asked == Asked::kInBranch, asked == Asked::kPerhaps)) return;
+  if (e.query == nullptr) return;
   rename_copy(e.query.get());
+  if (stays(e, asked == Asked::kInBranch, asked == Asked::kPerhaps)) return note_relations(e.query.get());
   if (e.kind == BoundKind::kScalarSubquery) {
     std::set<uint32_t> before = built_;
     Built built = build(*e.query);
@@ -72,7 +73,7 @@ void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked) {
     }
     if (!can || (is_correlated && draws)) {
       built_ = std::move(before);
-      return;
+      return note_relations(e.query.get());
     }
     BoundPtr value = attach_scalar(tree, std::move(built));
     kept_.push_back(std::exchange(*expr, std::move(value)));
@@ -80,7 +81,8 @@ void PlanBuilder::place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked) {
   }
   bool plain = std::none_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return has_subquery(*arg); });
   BoundPtr mark;
-  if (plain && join_subquery(tree, e, JoinKind::kMark, &mark)) kept_.push_back(std::exchange(*expr, std::move(mark)));
+  if (!plain || !join_subquery(tree, e, JoinKind::kMark, &mark)) return note_relations(e.query.get());
+  kept_.push_back(std::exchange(*expr, std::move(mark)));
 }
 
 namespace {

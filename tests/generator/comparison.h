@@ -26,7 +26,7 @@ struct Counts {
   int statements = 0;
   int errors = 0;                      // alike on both sides
   int either_error = 0;                // errors of different rows
-  std::map<std::string, int> refused;  // 0A000 of ours, not run on PostgreSQL
+  std::map<std::string, int> refused;  // 0A000 and 53200 of ours, not run on PostgreSQL
 };
 
 // Runs scripts on PostgreSQL 15 and on ScyPer in both modes, each in a process of its own: a statement that ends or

@@ -61,7 +61,7 @@ TEST(ParseValue, ReadsWhatPostgresPrints) {
   EXPECT_EQ(round_trip(make_type(TypeId::kDate), "2023-02-29"), "22008");
   EXPECT_EQ(round_trip(make_type(TypeId::kTimestamp), "1999-12-31T23:59:59.5"), "1999-12-31 23:59:59.5");
   EXPECT_EQ(round_trip(make_type(TypeId::kTimestamp), "2024-01-01"), "2024-01-01 00:00:00");
-  EXPECT_EQ(round_trip(make_type(TypeId::kTimestamp), "yesterday"), "0A000");
+  EXPECT_EQ(round_trip(make_type(TypeId::kTimestamp), "some day"), "22007");
   EXPECT_EQ(round_trip(make_string(TypeId::kChar, 4), "\xC3\xA4"), "\xC3\xA4   ");
   EXPECT_EQ(round_trip(make_string(TypeId::kVarchar, 3), "abc  "), "abc");
   EXPECT_EQ(round_trip(make_string(TypeId::kVarchar, 3), "abcd"), "22001");

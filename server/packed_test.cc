@@ -198,18 +198,21 @@ TEST(PackedRow, ChecksValues) {
   EXPECT_EQ(decode(time, std::string("\0\x00\x60\xD7\x1D\x14\0\0\0", 9)), "00000");  // 24:00:00
   EXPECT_EQ(decode(time, std::string("\0\x01\x60\xD7\x1D\x14\0\0\0", 9)), "22008");
   EXPECT_EQ(decode(time, std::string(1, '\0') + std::string(8, '\xff')), "22008");  // -1
-  // PostgreSQL's last date and timestamp and what follows; infinity, which is none here
+  // PostgreSQL's last date and timestamp and what follows; infinity on both sides, and what lies beside it
   const SqlType date = make_type(TypeId::kDate);
   const auto number = [](int64_t value, size_t bytes) {
     return std::string(1, '\0') + std::string(reinterpret_cast<const char*>(&value), bytes);
   };
   EXPECT_EQ(decode(date, number(2'145'031'948, 4)), "00000");
   EXPECT_EQ(decode(date, number(2'145'031'949, 4)), "22008");
-  EXPECT_EQ(decode(date, number(INT32_MIN, 4)), "22008");
+  for (const int64_t infinity : {INT32_MIN, INT32_MAX}) EXPECT_EQ(decode(date, number(infinity, 4)), "00000");
+  EXPECT_EQ(decode(date, number(INT32_MIN + 1, 4)), "22008");
   for (TypeId id : {TypeId::kTimestamp, TypeId::kTimestamptz}) {
     EXPECT_EQ(decode(make_type(id), number(9'223'371'331'199'999'999, 8)), "00000");
     EXPECT_EQ(decode(make_type(id), number(9'223'371'331'200'000'000, 8)), "22008");
-    EXPECT_EQ(decode(make_type(id), number(INT64_MIN, 8)), "22008");
+    for (const int64_t infinity : {INT64_MIN, INT64_MAX})
+      EXPECT_EQ(decode(make_type(id), number(infinity, 8)), "00000");
+    EXPECT_EQ(decode(make_type(id), number(INT64_MIN + 1, 8)), "22008");
   }
   EXPECT_EQ(decode(kInt4, std::string("\2", 1)), "08P01");  // an unused bit of the bitmap
 }

@@ -151,7 +151,8 @@ TEST(WireValues, MalformedValuesAreErrors) {
   EXPECT_EQ(state(make_numeric(5, 2), 0, "00000000c0000000"), "0A000");           // NaN
   EXPECT_EQ(state(make_numeric(5, 2), 0, "00000000d0000020"), "22003");           // infinity
   EXPECT_EQ(state(make_type(TypeId::kNumeric), 0, "0000000012340000"), "22P03");  // no sign
-  EXPECT_EQ(state(make_type(TypeId::kDate), 0, "7fffffff"), "22008");             // infinity
+  EXPECT_EQ(state(make_type(TypeId::kDate), 0, "7fffffff"), "00000");             // infinity
+  EXPECT_EQ(state(make_type(TypeId::kDate), 0, "7ffffffe"), "22008");             // a day before it
   EXPECT_EQ(state(make_type(TypeId::kTime), 0, "ffffffffffffffff"), "22008");
   EXPECT_EQ(state(make_type(TypeId::kTimestamptz), 0, "8000000000000001"), "22008");
   EXPECT_EQ(state(make_array(make_type(TypeId::kInt4)), 0,

@@ -183,6 +183,7 @@ def check_psycopg(node):
             cursor.executemany("INSERT INTO orders (o_id, o_item) VALUES (%s, %s)", [(k, 1) for k in range(50)])
             expect("psycopg: executemany", cursor.rowcount == 50, cursor.rowcount)
         with db.transaction():
+            db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             before = db.execute("SELECT count(*) FROM orders").fetchone()
             with psycopg.connect(where, autocommit=True) as other:
                 other.execute("INSERT INTO orders (o_id, o_item) VALUES (1000, 1)")

@@ -74,6 +74,7 @@ def check_transactions(program):
             block.rollback()
         expect("and taken back", [a for a, in db.execute("SELECT a FROM t ORDER BY a")] == [1, 4])
         with psycopg.connect(node.conninfo) as block:
+            block.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             block.execute("SELECT count(*) FROM t").fetchone()
             db.execute("INSERT INTO t VALUES (5)")
             try:

@@ -231,7 +231,7 @@ def main():
         expect("certificates", code == 0, out)
         code, out = run(scyperd, "--listen", "localhost:0", "--authorization")
         expect("authorization needs certificates", code != 0 and "tls_client_ca" in out, out)
-        process = subprocess.Popen([scyperd, "--listen", "localhost:0", "--http-listen", "localhost:0", "--partitions", "2", "--workers", "1", "--memory", "1GB", "--authorization", "--replication",
+        process = subprocess.Popen([scyperd, "--listen", "localhost:0", "--http-listen", "localhost:0", "--partitions", "4", "--workers", "2", "--memory", "1GB", "--authorization", "--replication",
                                     *flags, "--tls-cert", made / "node.pem", "--tls-key", made / "node.key", "--tls-client-ca", made / "ca.pem"],
                                    stdout=subprocess.PIPE, text=True)
         try:

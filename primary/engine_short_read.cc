@@ -31,24 +31,23 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   return std::move(waiting.status);
 }
 
+Status PartitionEngine::prepare_for(std::string_view sql, std::span<const Datum> parameters, AdHoc* ad_hoc,
+                                    Companions companions) {
+  if (parameters.empty()) return prepare_ad_hoc(sql, ad_hoc, companions);
+  SCYPER_ASSIGN_OR_RETURN(ad_hoc->statement, prepare_statement(sql, companions));
+  return Status();
+}
+
 std::shared_ptr<const PreparedStatement> PartitionEngine::find_for_open(std::string_view sql,
                                                                         std::span<const Datum> parameters,
                                                                         std::vector<Datum>* values,
                                                                         query::ValueArena* arena) {
-  std::shared_ptr<const PreparedStatement> statement;
-  if (parameters.empty()) {
-    AdHoc ad_hoc;
-    if (!prepare_ad_hoc(sql, &ad_hoc, Companions::kRequest).ok()) return nullptr;
-    statement = std::move(ad_hoc.statement);
-    *values = std::move(ad_hoc.values);
-    *arena = std::move(ad_hoc.arena);
-  } else {
-    auto prepared = prepare_statement(sql, Companions::kRequest);
-    if (!prepared.ok()) return nullptr;
-    statement = *std::move(prepared);
-    values->assign(parameters.begin(), parameters.end());
-  }
-  return statement->is_program() ? statement : nullptr;
+  AdHoc ad_hoc;
+  if (!prepare_for(sql, parameters, &ad_hoc, Companions::kRequest).ok()) return nullptr;
+  if (!ad_hoc.statement->is_program()) return nullptr;
+  *values = parameters.empty() ? std::move(ad_hoc.values) : std::vector<Datum>(parameters.begin(), parameters.end());
+  *arena = std::move(ad_hoc.arena);
+  return std::move(ad_hoc.statement);
 }
 
 ShortRead PartitionEngine::verdict_of(const PreparedStatement& statement) const {
@@ -60,24 +59,20 @@ ShortRead PartitionEngine::verdict_of(const PreparedStatement& statement) const 
   return footprint.is_long ? ShortRead::kLong : ShortRead::kDone;
 }
 
-// What is to become of the query; where it may run, its statement is in *ad_hoc.
+// Decides where the query runs. If it may run on a worker, *ad_hoc gets its statement.
 StatusOr<ShortRead> PartitionEngine::judge(std::string_view sql, std::span<const Datum> parameters, AdHoc* ad_hoc) {
   const uint64_t version = environment_.catalog_version;
   if (!query::normalise(sql, &ad_hoc->text)) ad_hoc->text.clear();
-  const std::string shape(ad_hoc->text.text.empty() ? sql : std::string_view(ad_hoc->text.text));
-  std::optional<ShortRead> verdict = verdicts_.find(shape, version, environment_.clock.monotonic_ns());
-  if (verdict.has_value() && *verdict != ShortRead::kDone) return *verdict;
-  if (!verdict.has_value() && !database_->may_be_short(sql)) verdict = ShortRead::kLong;
-  if (verdict != ShortRead::kLong) {
-    if (parameters.empty()) {
-      SCYPER_RETURN_IF_ERROR(prepare_ad_hoc(sql, ad_hoc));
-    } else {
-      SCYPER_ASSIGN_OR_RETURN(ad_hoc->statement, prepare_statement(sql));
-    }
+  const std::string shape(shape_of(sql, *ad_hoc));
+  const std::optional<ShortRead> known = verdicts_.find(shape, version, environment_.clock.monotonic_ns());
+  if (known.has_value() && *known != ShortRead::kDone) return *known;
+  ShortRead verdict = ShortRead::kLong;
+  if (known.has_value() || database_->may_be_short(sql)) {
+    SCYPER_RETURN_IF_ERROR(prepare_for(sql, parameters, ad_hoc));
     verdict = verdict_of(*ad_hoc->statement);
   }
-  verdicts_.set(shape, version, *verdict, environment_.clock.monotonic_ns());
-  return *verdict;
+  if (verdict != known) verdicts_.set(shape, version, verdict, environment_.clock.monotonic_ns());
+  return verdict;
 }
 
 StatusOr<ShortRead> PartitionEngine::execute_short(std::string_view sql, std::span<const Datum> parameters,
@@ -96,8 +91,7 @@ StatusOr<ShortRead> PartitionEngine::execute_short(std::string_view sql, std::sp
   // it took too long, or the worker has no room for it: a snapshot has
   const bool goes_on = (state == "57014" && !is_cancelled && !is_over) || state == "53200" || state == "53300";
   if (!goes_on) return status;
-  verdicts_.set(ad_hoc.text.text.empty() ? std::string(sql) : ad_hoc.text.text, environment_.catalog_version,
-                ShortRead::kLong, now_ns);
+  verdicts_.set(std::string(shape_of(sql, ad_hoc)), environment_.catalog_version, ShortRead::kLong, now_ns);
   result->clear();
   return ShortRead::kLong;
 }

@@ -283,7 +283,7 @@ StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::prepare_stat
 // True: the normalised text's program, with the literals as arguments.
 bool PartitionEngine::find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc,
                                   Companions companions) {
-  if (!query::normalise(sql, &ad_hoc->text)) return false;
+  if (ad_hoc->text.text.empty() && !query::normalise(sql, &ad_hoc->text)) return false;
   auto found = shared_.find(ad_hoc->text.text, catalog_version);
   if (found.state == SharedStatements::State::kSeen) {
     share(*found.statement, catalog_version, ad_hoc, companions);
@@ -375,13 +375,9 @@ Status PartitionEngine::execute(std::string_view sql, std::span<const Datum> par
                                 const StatementLimits& limits) {
   query::ResultSet ignored;
   if (result == nullptr) result = &ignored;
-  if (!parameters.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(auto statement, prepare_statement(sql));
-    return run_and_wait(std::move(statement), parameters, limits, result);
-  }
   AdHoc ad_hoc;
-  SCYPER_RETURN_IF_ERROR(prepare_ad_hoc(sql, &ad_hoc));
-  return run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, limits, result);
+  SCYPER_RETURN_IF_ERROR(prepare_for(sql, parameters, &ad_hoc));
+  return run_and_wait(std::move(ad_hoc.statement), parameters.empty() ? ad_hoc.values : parameters, limits, result);
 }
 
 Status PartitionEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,

@@ -111,6 +111,9 @@ class PartitionEngine final : public Engine {
     query::NormalisedText text;
   };
   Status prepare_ad_hoc(std::string_view sql, AdHoc* ad_hoc, Companions companions = Companions::kBuild);
+  // Of a text with parameters or without; a text without them has its literals in ad_hoc->values.
+  Status prepare_for(std::string_view sql, std::span<const Datum> parameters, AdHoc* ad_hoc,
+                     Companions companions = Companions::kBuild);
   bool find_shared(std::string_view sql, uint64_t catalog_version, AdHoc* ad_hoc,
                    Companions companions = Companions::kBuild);
   bool searches_alike(const PreparedStatement& a, const PreparedStatement& b);
@@ -125,6 +128,9 @@ class PartitionEngine final : public Engine {
   void log_alone(std::string_view redo);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
                       const StatementLimits& limits, query::ResultSet* result, uint64_t run_us_max = 0);
+  static std::string_view shape_of(std::string_view sql, const AdHoc& ad_hoc) {
+    return ad_hoc.text.text.empty() ? sql : std::string_view(ad_hoc.text.text);
+  }
   ShortRead verdict_of(const PreparedStatement& statement) const;
   StatusOr<ShortRead> judge(std::string_view sql, std::span<const Datum> parameters, AdHoc* ad_hoc);
   void start_queries();

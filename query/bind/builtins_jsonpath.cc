@@ -1,22 +1,9 @@
 #include "bind/builtin_table.h"
+#include "runtime/functions_jsonpath.h"
 
 namespace scyper::query {
 
 using T = TypeId;
-
-// runtime/functions_jsonpath.cc
-extern const ir::External k_fn_jsonb_path_operator_exists;
-extern const ir::External k_fn_jsonb_path_operator_match;
-extern const ir::External k_fn_jsonb_path_exists;
-extern const ir::External k_fn_jsonb_path_match;
-extern const ir::External k_fn_jsonb_path_query;
-extern const ir::External k_fn_jsonb_path_query_array;
-extern const ir::External k_fn_jsonb_path_query_first;
-extern const ir::External k_fn_jsonb_path_exists_tz;
-extern const ir::External k_fn_jsonb_path_match_tz;
-extern const ir::External k_fn_jsonb_path_query_tz;
-extern const ir::External k_fn_jsonb_path_query_array_tz;
-extern const ir::External k_fn_jsonb_path_query_first_tz;
 
 // The path is of type jsonpath (Binder::coerce_path); the names that begin with a blank give arrays of rows.
 void add_jsonpath_functions(BuiltinTable* t) {

@@ -100,16 +100,26 @@ void rename_relations(BoundPtr* expr, const std::map<uint32_t, uint32_t>& names)
 }  // namespace
 
 namespace {
-void rename_below(BoundQuery* query, const std::function<void(Relation*)>& rename) {
+// The relations that a query defines, those of its derived tables among them.
+void for_each_relation(BoundQuery* query, const std::function<void(Relation*)>& f) {
   for (auto& entry : query->from) {
-    rename(entry.relation.get());
-    if (entry.relation->query != nullptr) rename_below(entry.relation->query.get(), rename);
+    f(entry.relation.get());
+    if (entry.relation->query != nullptr) for_each_relation(entry.relation->query.get(), f);
     if (entry.relation->computes_common)  // copied with its reader
       for (auto* term : {&entry.relation->common->query, &entry.relation->common->recursive})
-        if (*term != nullptr) rename_below(term->get(), rename);
+        if (*term != nullptr) for_each_relation(term->get(), f);
   }
   for (BoundQuery* side : {query->left.get(), query->right.get()})
-    if (side != nullptr) rename_below(side, rename);
+    if (side != nullptr) for_each_relation(side, f);
+}
+
+// Those of subqueries in its expressions, too.
+void for_every_relation(BoundQuery* query, const std::function<void(Relation*)>& f) {
+  for_each_relation(query, f);
+  rewrite(query, [&](BoundPtr* e) {
+    if ((*e)->query != nullptr) for_each_relation((*e)->query.get(), f);
+    return false;
+  });
 }
 }  // namespace
 
@@ -132,12 +142,7 @@ bool PlanBuilder::rename_copy(BoundQuery* query) {
 }
 
 void PlanBuilder::note_relations(BoundQuery* query) {
-  const auto note = [&](Relation* relation) { built_.insert(relation->id); };
-  rename_below(query, note);
-  rewrite(query, [&](BoundPtr* e) {
-    if ((*e)->query != nullptr) rename_below((*e)->query.get(), note);
-    return false;
-  });
+  for_every_relation(query, [&](const Relation* relation) { built_.insert(relation->id); });
 }
 
 std::vector<Relation*> rename_taken(BoundQuery* query, const std::set<uint32_t>& taken, uint32_t* next_relation) {
@@ -150,11 +155,7 @@ std::vector<Relation*> rename_taken(BoundQuery* query, const std::set<uint32_t>&
     relation->id = name->second;
     renamed.push_back(relation);
   };
-  rename_below(query, rename);
-  rewrite(query, [&](BoundPtr* e) {
-    if ((*e)->query != nullptr) rename_below((*e)->query.get(), rename);
-    return false;
-  });
+  for_every_relation(query, rename);
   if (names.empty()) return renamed;
   for (Relation* relation : renamed)
     for (auto& hidden : relation->hidden) {

@@ -1,3 +1,5 @@
+#include "runtime/functions_jsonpath.h"
+
 #include <memory>
 #include <unordered_map>
 
@@ -7,20 +9,6 @@
 
 // jsonb_path_exists() and its kin, @? and @@.
 namespace scyper::query {
-
-// Declared where the builtins are listed (bind/builtins_jsonpath.cc).
-extern const ir::External k_fn_jsonb_path_operator_exists;
-extern const ir::External k_fn_jsonb_path_operator_match;
-extern const ir::External k_fn_jsonb_path_exists;
-extern const ir::External k_fn_jsonb_path_match;
-extern const ir::External k_fn_jsonb_path_query;
-extern const ir::External k_fn_jsonb_path_query_array;
-extern const ir::External k_fn_jsonb_path_query_first;
-extern const ir::External k_fn_jsonb_path_exists_tz;
-extern const ir::External k_fn_jsonb_path_match_tz;
-extern const ir::External k_fn_jsonb_path_query_tz;
-extern const ir::External k_fn_jsonb_path_query_array_tz;
-extern const ir::External k_fn_jsonb_path_query_first_tz;
 
 namespace {
 

@@ -80,8 +80,8 @@ class PartitionEngine final : public Engine {
   void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
   Status run_exclusively(std::function<Status()> work);
-  // A program of the published catalog for a statement of an open transaction, from the cache or new; `*values` are its
-  // arguments, in *arena. nullptr: the transaction has to compile the text itself.
+  // A program of the published catalog for a statement of an open transaction, from the cache or new. `*values` gets
+  // its arguments, which lie in *arena. nullptr: the transaction has to compile the text itself.
   std::shared_ptr<const PreparedStatement> find_for_open(std::string_view sql, std::span<const Datum> parameters,
                                                          std::vector<Datum>* values, query::ValueArena* arena);
   // For an open transaction, which waits in it. Errors: this node takes no changes.

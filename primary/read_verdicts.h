@@ -10,8 +10,9 @@
 
 namespace scyper::primary {
 
-// Where queries run, by the shape of their text (query/normalise.h) and one catalog version. kDone stands for a worker.
-// kLong is forgotten after some seconds, because tables and their statistics change. Threads: any.
+// Remembers where queries run. A query goes by the shape of its text (query/normalise.h), for one catalog version.
+// kDone stands for a worker. kLong is forgotten after some seconds, because tables and their statistics change.
+// Threads: any.
 class ReadVerdicts {
  public:
   explicit ReadVerdicts(size_t capacity) : capacity_(capacity) {}

@@ -6,7 +6,7 @@
 
 #include "testing/bank.h"
 
-// Which queries run on a worker, and which go to a snapshot.
+// The engine runs short queries on a worker and leaves long ones to snapshots.
 namespace scyper::primary {
 namespace {
 

@@ -54,7 +54,7 @@ void add_view_dependencies(const Catalog& catalog, std::vector<SystemRow>* rows)
   }
 }
 
-// Of defaults: on their column, and on the sequence that they draw from.
+// A default depends on its column, and on the sequence that it draws from.
 void add_default_dependencies(const Catalog& catalog, std::vector<SystemRow>* rows) {
   const int64_t relations = system_table_oid("pg_class"), attrdef = system_table_oid("pg_attrdef");
   constexpr std::string_view kDraw = "nextval('";
@@ -67,7 +67,7 @@ void add_default_dependencies(const Catalog& catalog, std::vector<SystemRow>* ro
   }
 }
 
-// Of routines on the tables whose rows they take or return.
+// A routine depends on the tables whose rows it takes or returns.
 void add_routine_dependencies(const Catalog& catalog, std::vector<SystemRow>* rows) {
   const int64_t relations = system_table_oid("pg_class"), routines = system_table_oid("pg_proc");
   for (const auto& [name, routine] : catalog.routines) {

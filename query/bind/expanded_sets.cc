@@ -25,7 +25,7 @@ bool is_expand_array(const ast::FunctionCall& call) {
   return call.args.size() == 1 && bare_name(call.name.back()) == kExpandArray;
 }
 
-// Of PostgreSQL's own functions: those that give rows of several fields.
+// PostgreSQL's own functions that give rows of several fields.
 bool gives_fields(const ast::FunctionCall& call) {
   static constexpr std::string_view kPairs[] = {"json_each", "json_each_text", "jsonb_each", "jsonb_each_text"};
   static constexpr std::string_view kRecords[] = {"jsonb_populate_record", "jsonb_populate_recordset"};

@@ -8,7 +8,7 @@
 #include "codegen/value.h"
 #include "ir/ir.h"
 
-// What the generator remembers of places that it will come back to: registers and blocks.
+// The generator comes back to some places. It remembers for them: registers and blocks.
 namespace scyper::query {
 
 // Rows that a statement has changed, as far as foreign keys ask for them.

@@ -40,7 +40,7 @@ bool is_wide(const JoinStep& step) {
   return LocalIndexUse::is_on() && step.path.kind == AccessKind::kRange && rows_of_lookup(step) > kRowsMax;
 }
 
-// One table whose rows come in the order that is asked for, or in any, until LIMIT is reached. The scan stops there.
+// The query reads one table, in the order that is asked for or in any. The scan stops when LIMIT is reached.
 bool stops_early(const BoundQuery& query, const JoinPlan& plan) {
   constexpr int64_t kInOrderMax = 10'000;  // sorting beats more single rows by an index
   const bool is_large = query.limit != nullptr && query.limit->kind == BoundKind::kConst && !query.order.empty() &&

@@ -93,7 +93,7 @@ struct StatementLimits {
   uint64_t request_id = 0;
 };
 
-// What became of a query that execute_short() was given.
+// Outcome of Engine::execute_short().
 enum class ShortRead : uint8_t {
   kDone,    // it ran on a worker
   kLong,    // it is for a snapshot; nothing has happened

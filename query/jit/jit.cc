@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -13,17 +14,22 @@
 #include "base/invariant.h"
 #include "jit/code_arena.h"
 #include "jit/codegen.h"
+#include "jit/fatal_guard.h"
 #include "jit/inline_library.h"
 #include "jit/linker.h"
 #include "jit/translate.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace scyper::query::jit {
 namespace {
 
-Failpoint native_breaks("native.breaks"), native_throws("native.throws");
+Failpoint native_breaks("native.breaks"), native_throws("native.throws"), native_fatal("native.fatal");
 
 class StopWatch {
  public:
@@ -37,6 +43,29 @@ class StopWatch {
 
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// Collects what LLVM calls an error: without a handler LLVM prints it and ends the process.
+class Diagnostics {
+ public:
+  explicit Diagnostics(llvm::LLVMContext* context) {
+    context->setDiagnosticHandlerCallBack(
+        [](const llvm::DiagnosticInfo* info, void* to) { static_cast<Diagnostics*>(to)->note(*info); }, this);
+  }
+  Status status() const {
+    return errors_.empty() ? Status() : internal_error({Phase::kCompiling, "LLVM: " + errors_, ""});
+  }
+
+ private:
+  void note(const llvm::DiagnosticInfo& info) {
+    if (info.getSeverity() != llvm::DS_Error) return;
+    llvm::raw_string_ostream stream(errors_);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    stream << "; ";
+  }
+
+  std::string errors_;
 };
 
 // What a Jit and its code share, so that code may outlive the Jit.
@@ -108,14 +137,18 @@ class OrcJit final : public Jit {
 
   StatusOr<std::string> assembly(const ir::Function& given, Tier tier) override {
     const ir::Function function = ir::with_swaps(given, form_of(tier));
-    CodeGenerator& generator = *engine_->generators[static_cast<size_t>(tier)];
-    llvm::LLVMContext context;
-    llvm::Module module(function.name, context);
-    absl::MutexLock lock(&engine_->generating[static_cast<size_t>(tier)]);
-    generator.prepare(module);
-    SCYPER_RETURN_IF_ERROR(fill(function, function.name, tier, module));
-    generator.optimize(module);
-    return generator.assembly(module);
+    std::string text;
+    SCYPER_RETURN_IF_ERROR(with_generator(tier, [&](CodeGenerator& generator) -> Status {
+      llvm::LLVMContext context;
+      const Diagnostics diagnostics(&context);
+      llvm::Module module(function.name, context);
+      generator.prepare(module);
+      SCYPER_RETURN_IF_ERROR(fill(function, function.name, tier, module));
+      generator.optimize(module);
+      SCYPER_ASSIGN_OR_RETURN(text, generator.assembly(module));
+      return diagnostics.status();
+    }));
+    return text;
   }
 
   ForkHold hold_for_fork() override { return ForkHold(engine_->linking); }
@@ -124,20 +157,41 @@ class OrcJit final : public Jit {
  private:
   static ir::CodeForm form_of(Tier tier) { return tier == Tier::kQuick ? ir::CodeForm::kQuick : ir::CodeForm::kBetter; }
 
+  // The tier's generator is used by one thread at a time. After an error that LLVM calls fatal its state is unknown, so
+  // it is left as it is and another one takes its place.
+  Status with_generator(Tier tier, const std::function<Status(CodeGenerator&)>& work) {
+    std::unique_ptr<CodeGenerator>& generator = engine_->generators[static_cast<size_t>(tier)];
+    absl::MutexLock lock(&engine_->generating[static_cast<size_t>(tier)]);
+    bool has_ended = false;
+    const Status status = guard_fatal([&] {
+      const Status worked = work(*generator);
+      has_ended = true;
+      return worked;
+    });
+    if (has_ended) return status;
+    static_cast<void>(generator.release());
+    SCYPER_ASSIGN_OR_RETURN(generator, CodeGenerator::create(tier));
+    return status;
+  }
+
   StatusOr<std::unique_ptr<llvm::MemoryBuffer>> generate(const ir::Function& function, const std::string& symbol,
                                                          Tier tier, CompileTimes& times) {
-    CodeGenerator& generator = *engine_->generators[static_cast<size_t>(tier)];
-    absl::MutexLock lock(&engine_->generating[static_cast<size_t>(tier)]);
-    StopWatch watch;
-    llvm::LLVMContext context;
-    llvm::Module module(symbol, context);
-    generator.prepare(module);
-    SCYPER_RETURN_IF_ERROR(fill(function, symbol, tier, module));
-    times.translate_us = watch.lap();
-    generator.optimize(module);
-    times.optimize_us = watch.lap();
-    auto object = generator.generate(module);
-    times.generate_us = watch.lap();
+    std::unique_ptr<llvm::MemoryBuffer> object;
+    SCYPER_RETURN_IF_ERROR(with_generator(tier, [&](CodeGenerator& generator) -> Status {
+      StopWatch watch;
+      llvm::LLVMContext context;
+      const Diagnostics diagnostics(&context);
+      llvm::Module module(symbol, context);
+      generator.prepare(module);
+      SCYPER_RETURN_IF_ERROR(fill(function, symbol, tier, module));
+      if (native_fatal.fires()) llvm::report_fatal_error("failpoint native.fatal");
+      times.translate_us = watch.lap();
+      generator.optimize(module);
+      times.optimize_us = watch.lap();
+      SCYPER_ASSIGN_OR_RETURN(object, generator.generate(module));
+      times.generate_us = watch.lap();
+      return diagnostics.status();
+    }));
     return object;
   }
 

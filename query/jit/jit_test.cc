@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/failpoint.h"
 #include "jit/code_arena.h"
 #include "jit/random_program.h"
 
@@ -91,6 +92,21 @@ TEST(Jit, RefusesTwoExternalsOfOneName) {
     EXPECT_THAT(std::string(code.status().message()), HasSubstr("two functions called twice"));
   }
 }
+
+#ifndef SCYPER_SANITIZED  // what the compilation had made stays allocated
+TEST(Jit, LivesThroughFatalErrorsOfLlvm) {
+  const auto jit = make_jit();
+  for (const Tier tier : {Tier::kQuick, Tier::kBetter}) {
+    ASSERT_TRUE(arm_failpoints("native.fatal=fail*1").ok());
+    const auto broken = jit->compile(constant_function(1), tier);
+    disarm_failpoints();
+    EXPECT_EQ(sqlstate_of(broken.status()), "XX000") << broken.status();
+    const auto next = jit->compile(constant_function(2), tier);
+    ASSERT_TRUE(next.ok()) << next.status();
+    EXPECT_EQ((*next)->entry(nullptr, nullptr, nullptr), 2);
+  }
+}
+#endif
 
 TEST(Jit, PrintsAssembly) {
   const auto jit = make_jit();

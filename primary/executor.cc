@@ -28,6 +28,7 @@ std::string client_prefix(uint64_t client_id, const replay::RequestWindow::Outco
 
 StatusOr<std::unique_ptr<Executor>> Executor::create(uint32_t number, ExecutorEnvironment* environment) {
   storage::ChangeLog::Options options;
+  options.undo_limit_bytes = SIZE_MAX / 4;  // it lies in the arena, which has a limit
   options.redo_limit_bytes = environment->options->redo_bytes_max;
   SCYPER_ASSIGN_OR_RETURN(auto log, storage::ChangeLog::create(environment->database->arena(), options));
   return std::unique_ptr<Executor>(new Executor(number, environment, std::move(log)));

@@ -29,11 +29,14 @@ Status wrong_parameter_count(size_t given, size_t expected) {
                                          " parameters, but prepared statement \"\" requires ", expected));
 }
 
+constexpr size_t kScratchBytesMin = size_t{256} << 20;  // of a transaction, unless it is set
+
 EngineOptions effective(EngineOptions options) {
   options.partitions = std::clamp<uint32_t>(options.partitions, 1, kPartitionsMax);
   options.workers = std::clamp<uint32_t>(options.workers, 1, std::min(options.partitions, kWorkersMax));
   options.queue_capacity = std::max<uint32_t>(options.queue_capacity, 1);
   options.physical_crossing |= options.replication.takes_partial;
+  if (options.scratch_bytes_max == 0) options.scratch_bytes_max = std::max(kScratchBytesMin, options.memory_bytes / 4);
   return options;
 }
 

@@ -163,6 +163,7 @@ class Lane {
   static StatusOr<std::unique_ptr<Lane>> create(query::Database* database, Statements* statements,
                                                 const Replayer::Options& options) {
     storage::ChangeLog::Options log;
+    log.undo_limit_bytes = SIZE_MAX / 4;
     log.redo_limit_bytes = options.redo_bytes_max;
     SCYPER_ASSIGN_OR_RETURN(auto change_log, storage::ChangeLog::create(database->arena(), log));
     return std::unique_ptr<Lane>(new Lane(database, statements, options, std::move(change_log)));

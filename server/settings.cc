@@ -249,6 +249,8 @@ std::vector<Setting> engine_settings() {
                        format_duration_us, 1, 0, SCYPER_FIELD(engine.short_read_us_max)),
       quantity_setting("copy_memory", "rows of COPYs whose text is coming, of all together", parse_bytes, format_bytes,
                        1, 1 << 20, SCYPER_FIELD(engine.copy_bytes_max)),
+      quantity_setting("transaction_memory", "intermediate results of a transaction; 0 = a quarter of memory",
+                       parse_bytes, format_bytes, 1, 0, SCYPER_FIELD(engine.scratch_bytes_max)),
       quantity_setting("redo_bytes_max", "redo of a transaction", parse_bytes, format_bytes, 1, 4096,
                        SCYPER_FIELD(engine.redo_bytes_max)),
   };
@@ -404,6 +406,10 @@ std::vector<Setting> log_settings() {
       number_setting("recovery_threads", "threads of recovery; 0 = as many as workers", 0, 256,
                      SCYPER_FIELD(engine.log.recovery_threads)),
       switch_setting("log_compression", "LZ4 in the log", SCYPER_FIELD(engine.log.compresses)),
+      switch_setting("shadow_redo",
+                     "for tests: a second database replays each group of the log before its commits are acknowledged; "
+                     "needs the memory of the tables twice",
+                     SCYPER_FIELD(engine.log.shadows_redo)),
   };
 }
 

@@ -25,7 +25,11 @@ std::string key_text(const TablePartition* partition, const IndexDef& index, Tid
   return "Key (" + names + ")=(" + values + ")";
 }
 
-Status out_of_memory() { return sql_error("53200", "out of memory"); }
+Status out_of_memory() {
+  return with_hint(sql_error("53200", "out of memory"),
+                   "Tables, indexes and the changes of running transactions fill the node's memory. Raise the setting "
+                   "memory, or delete rows.");
+}
 
 Status key_too_large(const IndexDef& index, uint64_t bytes) {
   return sql_error("54000", "index row size " + std::to_string(bytes) + " exceeds maximum " +
@@ -40,8 +44,9 @@ Status change_status(ChangeResult result, const ChangeLog& log, Table::DatumForm
     case ChangeResult::kOutOfMemory:
       return out_of_memory();
     case ChangeResult::kRedoLimit:
-      return sql_error("53400", "transaction writes more than " + std::to_string(log.options().redo_limit_bytes) +
-                                    " bytes of redo log");
+      return with_hint(sql_error("53400", "transaction writes more than " +
+                                              std::to_string(log.options().redo_limit_bytes) + " bytes of redo log"),
+                       "Raise the setting redo_bytes_max, or change fewer rows at once.");
     case ChangeResult::kUndoLimit:
       return sql_error("53400", "transaction writes more than " + std::to_string(log.options().undo_limit_bytes) +
                                     " bytes of undo log");

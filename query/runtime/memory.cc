@@ -22,7 +22,8 @@ namespace scyper::query {
 
 int32_t fail_memory(ExecContext* c) noexcept {
   int32_t outcome = c->fail("53200", "out of memory", false);
-  c->error.detail = "The transaction needs more memory than the limit per transaction.";
+  c->error.detail = "The statement's intermediate results need more memory than its limit.";
+  c->error.hint = "Raise the setting transaction_memory for transactions, query_memory for queries.";
   return outcome;
 }
 

@@ -59,9 +59,10 @@ struct EngineOptions {
   uint64_t transaction_time_us_max = 10'000'000;  // 57014 beyond
   uint64_t short_read_us_max =
       2'000;  // run time of a query on a worker; beyond, it goes to a snapshot. 0: none runs there
-  size_t redo_bytes_max = kRecordBytesMax;       // row changes in redo per transaction; 53400 beyond
-  size_t scratch_bytes_max = size_t{256} << 20;  // intermediate results per transaction; 53200 beyond
-  size_t copy_bytes_max = size_t{1} << 30;       // rows of all COPYs that have not ended; 53200 beyond
+  size_t redo_bytes_max = kRecordBytesMax;  // row changes in redo per transaction; 53400 beyond
+  size_t scratch_bytes_max = 0;             // intermediate results per transaction; 53200 beyond.
+                                            // 0: a quarter of memory_bytes
+  size_t copy_bytes_max = size_t{1} << 30;  // rows of all COPYs that have not ended; 53200 beyond
   ForkMode fork_mode = ForkMode::kActionConsistent;
   query::QueriesOptions queries;
   replay::CompactionOptions compaction;

@@ -24,7 +24,7 @@ class Replayer {
   struct Options {
     uint32_t threads = 1;
     size_t redo_bytes_max = size_t{768} << 20;  // as EngineOptions has it
-    size_t scratch_bytes_max = size_t{256} << 20;
+    size_t scratch_bytes_max = SIZE_MAX / 4;    // what a transaction needed when it ran, its replay may take
     // Of partitioned tables only these partitions are kept; what is shared is whole. Streams and rows of others are
     // passed over. The log has to be one that was written for it (EngineOptions::physical_crossing): 55000 otherwise.
     PartitionSet partitions = PartitionSet::all();

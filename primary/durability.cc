@@ -1,8 +1,10 @@
 #include "durability.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "replay/warm_state.h"
 
 namespace scyper::primary {
@@ -15,7 +17,9 @@ Durability::~Durability() {
   environment_->requests = nullptr;
   if (publication_ != nullptr) publication_->outbox().stop();
   if (publication_ != nullptr) publication_->set_log(nullptr);
+  const bool is_whole = log_ != nullptr && !log_->is_failed() && !log_->is_full();
   log_.reset();
+  if (shadow_ != nullptr && is_whole) compare_shadow();
 }
 
 StatusOr<std::unique_ptr<Durability>> Durability::start(const EngineOptions& options, ExecutorEnvironment* environment,
@@ -105,7 +109,9 @@ Status Durability::open(replay::WarmState* warm) {
   appender.segment_bytes = (options.segment_bytes + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes;
   appender.retention_bytes = options.retention_bytes;
   appender.made_segment = made_segment_;
+  if (options.shadows_redo && warm == nullptr) SCYPER_RETURN_IF_ERROR(start_shadow());
   GroupCommit::Start start;
+  start.shadow = shadow_.get();
   SCYPER_ASSIGN_OR_RETURN(start.appender, storage::LogAppender::create(disk_, replay::log_directory(options.directory),
                                                                        appender, recovered_.segments));
   start.cluster = identity_.cluster;
@@ -129,6 +135,26 @@ Status Durability::open(replay::WarmState* warm) {
   if (options_.replication.term != 0) static_cast<void>(publication_->markers().draw(0));
   if (options_.replication.term != 0) publication_->wake_log();
   return Status();
+}
+
+// A state that was taken over has been replayed already. Its log may lack what its archive holds.
+Status Durability::start_shadow() {
+  RedoShadow::Start start;
+  start.database = environment_->database->options();
+  start.disk = disk_;
+  start.directory = options_.log.directory;
+  start.identity = identity_;
+  start.lsn = recovered_.lsn;
+  SCYPER_ASSIGN_OR_RETURN(shadow_, RedoShadow::start(std::move(start)));
+  return Status();
+}
+
+// After the workers have ended and the log has been written.
+void Durability::compare_shadow() const {
+  const Status compared = shadow_->compare(*environment_->database, environment_->lsns.last.load());
+  if (compared.ok()) return;
+  std::fprintf(stderr, "scyper: %s\n", std::string(compared.message()).c_str());
+  CHECK(compared.ok());
 }
 
 // Above all that the log has: else somebody else's batches would be taken for this node's.

@@ -17,6 +17,7 @@
 #include "primary/engine.h"
 #include "publication.h"
 #include "query/fork.h"
+#include "redo_shadow.h"
 #include "replay/archive.h"
 #include "replay/archive_child.h"
 #include "replay/data_lock.h"
@@ -67,6 +68,8 @@ class Durability {
   Status take_over(replay::WarmState* warm);
   bool is_quorum() const;
   Status begin_elected_term();
+  Status start_shadow();
+  void compare_shadow() const;
   Status start_publication(GroupCommit::Start* start);
   void make_streams();
   void remember_requests();
@@ -95,6 +98,7 @@ class Durability {
   std::unique_ptr<replay::RequestWindow> requests_;
   std::vector<std::unique_ptr<LogBuffer>> buffers_;
   std::unique_ptr<Publication> publication_;
+  std::unique_ptr<RedoShadow> shadow_;
   std::unique_ptr<GroupCommit> log_;
   std::unique_ptr<DigestRounds> digest_rounds_;
   std::atomic<uint64_t> archive_bytes_{0};

@@ -62,6 +62,7 @@ GroupCommit::GroupCommit(const LogOptions& options, Start start, LsnCounter* lsn
       outbox_(start.outbox),
       members_(start.members),
       markers_(start.markers),
+      shadow_(start.shadow),
       copies_(start.copies),
       start_copies_(start.start_copies),
       write_time_(options.metrics == nullptr ? nullptr
@@ -199,6 +200,11 @@ bool GroupCommit::run_once() {
     const bool built = builder_.build(complete, confirmed_lsn(), clock_->now_us(), marker.snapshot,
                                       marker.is_digested ? replication::kGroupDigest : uint16_t{0});
     CHECK(built);  // each LSN is in exactly one record
+    if (const Status shadowed = shadow_ == nullptr ? Status() : shadow_->apply(builder_.batches(), complete);
+        !shadowed.ok()) {
+      fail(shadowed);
+      return false;
+    }
     after_build.fires();
     has_group_ = true;
     group_complete_ = complete;

@@ -19,6 +19,7 @@
 #include "log_buffer.h"
 #include "markers.h"
 #include "primary/log_options.h"
+#include "redo_shadow.h"
 #include "replication/members.h"
 #include "replication/outbox.h"
 #include "sleeper.h"
@@ -48,10 +49,11 @@ class GroupCommit {
     replication::Outbox* outbox = nullptr;
     replication::Members* members = nullptr;
     Markers* markers = nullptr;
-    uint32_t copies = 0;          // that secondaries must have before a commit counts (modes quorum, quorum_durable)
-    bool is_elected = false;      // nothing counts, in no mode, before the first batch of the term has:
-    uint32_t start_copies = 0;    // this many, on secondaries
-    std::function<bool()> leads;  // ReplicationOptions::leads
+    RedoShadow* shadow = nullptr;  // null: groups are not replayed here
+    uint32_t copies = 0;           // that secondaries must have before a commit counts (modes quorum, quorum_durable)
+    bool is_elected = false;       // nothing counts, in no mode, before the first batch of the term has:
+    uint32_t start_copies = 0;     // this many, on secondaries
+    std::function<bool()> leads;   // ReplicationOptions::leads
   };
   GroupCommit(const LogOptions& options, Start start, LsnCounter* lsns, uint32_t workers, const Clock* clock);
   ~GroupCommit();  // writes what is left, stops the threads
@@ -135,6 +137,7 @@ class GroupCommit {
   replication::Outbox* const outbox_;
   replication::Members* const members_;
   Markers* const markers_;
+  RedoShadow* const shadow_;
   const uint32_t copies_;
   const uint32_t start_copies_;
   Timer* const write_time_;            // may be null

@@ -93,6 +93,7 @@ class Served {
     engine.page_mode = storage::PageMode::kSmall;
     engine.redo = options.redo;
     engine.log.directory = options.directory;
+    engine.log.shadows_redo = true;
     engine.log.segment_bytes = 1 << 20;
     engine.replication.is_on = options.has_secondaries;
     engine.replication.transport = primary::TransportChoice::kUnicast;

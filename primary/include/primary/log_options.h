@@ -62,6 +62,12 @@ struct ReplicationOptions {
   std::function<bool()> leads;
 };
 
+#ifdef NDEBUG
+inline constexpr bool kShadowsRedo = false;
+#else
+inline constexpr bool kShadowsRedo = true;
+#endif
+
 struct LogOptions {
   std::string directory;  // empty: no log, no archives: the database ends with the process
   CommitMode mode = CommitMode::kLocal;
@@ -77,6 +83,7 @@ struct LogOptions {
   uint32_t request_window = 1'000'000;  // committed request ids that are remembered
   uint32_t recovery_threads = 0;        // 0 = as many as workers
   bool compresses = true;
+  bool shadows_redo = kShadowsRedo;    // replays each group in a second database before it is acknowledged
   MetricsRegistry* metrics = nullptr;  // for the time of its writes; may be null
   Disk* disk = nullptr;                // null: the machine's
   // A write or sync of the log has failed: nothing is acknowledged from now on. Empty: the process ends.

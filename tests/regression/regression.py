@@ -6,50 +6,18 @@ The exit code is 1 when a node is lost, an internal error is seen, or a file doe
 """
 import argparse
 import json
-import os
 import pathlib
-import re
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import comparison
 import psql_run
+import source_package
 from servers import Node, Postgres
 
-PACKAGE = "postgresql-15"
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "scyper" / "regression"
 # They are about PostgreSQL's own files, processes or plans, or only set variables: nothing there is ours to answer.
 LEFT_OUT = {"test_setup"}
-
-
-def source_lists():
-    """The machine's package sources, asked for sources: apt's configuration for a folder of our own."""
-    text = ""
-    for path in [*pathlib.Path("/etc/apt/sources.list.d").glob("*.sources")]:
-        text += re.sub(r"^Types:.*$", "Types: deb-src", path.read_text(), flags=re.M) + "\n\n"
-    return text
-
-
-def fetch():
-    """The folder of the regression files; fetched once."""
-    found = sorted(CACHE.glob(f"{PACKAGE}*/src/test/regress"))
-    if found:
-        return found[-1]
-    CACHE.mkdir(parents=True, exist_ok=True)
-    (CACHE / "debian.sources").write_text(source_lists())
-    (CACHE / "lists/partial").mkdir(parents=True, exist_ok=True)
-    options = ["-o", f"Dir::Etc::sourcelist={CACHE}/debian.sources", "-o", "Dir::Etc::sourceparts=-", "-o", f"Dir::State::lists={CACHE}/lists", "-o", "APT::Sandbox::User=root"]
-    subprocess.run(["apt-get", "-qq", *options, "update"], check=True, cwd=CACHE)
-    shown = subprocess.run(["apt-cache", *options, "showsrc", PACKAGE], check=True, cwd=CACHE, capture_output=True, text=True).stdout
-    for version in re.findall(r"^Version: (\S+)", shown, re.M):  # a mirror may lack the newest
-        done = subprocess.run(["apt-get", "-qq", *options, "source", "--download-only", f"{PACKAGE}={version}"], cwd=CACHE, check=False, capture_output=True)
-        archives = list(CACHE.glob("*.orig.tar.*"))
-        if done.returncode == 0 and archives:
-            subprocess.run(["tar", "xf", archives[0], "--wildcards", "*/src/test/regress/*"], check=True, cwd=CACHE)
-            return sorted(CACHE.glob(f"{PACKAGE}*/src/test/regress"))[-1]
-    raise RuntimeError("the source package cannot be fetched")
 
 
 class Regression:
@@ -124,7 +92,7 @@ def main():
     parser.add_argument("--recover", action="store_true")
     parser.add_argument("--strict", action="store_true")
     arguments = parser.parse_args()
-    folder = fetch()
+    folder = source_package.fetch("regress")
     names = arguments.files.split(",") if arguments.files else sorted(path.stem for path in (folder / "sql").glob("*.sql") if path.stem not in LEFT_OUT)
     report = pathlib.Path(arguments.report) if arguments.report else None
     if report:

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
+#include "bind/grouping_sets.h"
 #include "bind/make.h"
 #include "bind/nullability.h"
 #include "bind/unordered_types.h"
@@ -89,6 +90,7 @@ Status Binder::check_grouped(BoundPtr* expr, BoundQuery* query) {
     SCYPER_RETURN_IF_ERROR(status);
   }
   for (auto& arg : (*expr)->args) SCYPER_RETURN_IF_ERROR(check_grouped(&arg, query));
+  raise_nullable_here(expr->get());
   return absl::OkStatus();
 }
 
@@ -221,8 +223,7 @@ void remove_duplicate_sets(GroupingSets* sets) {
 }  // namespace
 
 Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query) {
-  bool has_sets = std::any_of(select.group_by.begin(), select.group_by.end(),
-                              [](const auto& item) { return item->kind == ast::ExprKind::kGroupingSet; });
+  const bool has_sets = has_grouping_sets(select);
   if (has_sets) query->grouping_sets = {{}};
   query->aggregated |= !query->grouping_calls.empty();
   for (const auto& item : select.group_by) {
@@ -247,7 +248,10 @@ Status Binder::bind_group_by(const ast::SelectStatement& select, const Scope* sc
     SCYPER_RETURN_IF_ERROR(check_grouped(&output.expr, query));
     raise_nullable(output.expr.get());
   }
-  for (auto& having : query->having) SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
+  for (auto& having : query->having) {
+    SCYPER_RETURN_IF_ERROR(check_grouped(&having, query));
+    raise_nullable(having.get());
+  }
   for (auto& call : query->windows) SCYPER_RETURN_IF_ERROR(check_grouped_call(&call, query));
   return spread_sets(query);
 }

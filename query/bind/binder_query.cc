@@ -7,6 +7,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/expanded_sets.h"
+#include "bind/grouping_sets.h"
 #include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
@@ -280,6 +281,8 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     flatten_and(std::move(where), &query->where);
   }
   SCYPER_RETURN_IF_ERROR(lift_select_functions(select.targets, &scope, query));
+  // a set that leaves a column out shows it as NULL, to subqueries as well
+  if (has_grouping_sets(select)) std::fill(scope.nullable.begin(), scope.nullable.end(), true);
   aggregate_query_ = window_query_ = query;
   keep_unknown = keep_unknown && !select.distinct && select.group_by.empty();
   SCYPER_RETURN_IF_ERROR(bind_targets(select.targets, &scope, &query->outputs, keep_unknown));

@@ -7,6 +7,8 @@ namespace scyper {
 namespace {
 
 constexpr char kBegin = '\x01', kEnd = '\x02';
+// Of keys that nothing has (query/compile/search_path.h): it is not shown.
+constexpr std::string_view kNoSchema = "pg_none";
 constexpr std::string_view kFixedSchemas[] = {"public", "pg_catalog", "information_schema", "pg_temp", "pg_toast"};
 
 std::string take_word(std::string_view* text) {
@@ -70,7 +72,8 @@ std::string without_keys(std::string_view text, bool qualified) {
     const size_t end = begin == std::string_view::npos ? begin : text.find(kEnd, begin);
     if (end == std::string_view::npos) break;
     out += text.substr(0, begin);
-    if (qualified) (out += text.substr(begin + 1, end - begin - 1)) += '.';
+    if (qualified && text.substr(begin + 1, end - begin - 1) != kNoSchema)
+      (out += text.substr(begin + 1, end - begin - 1)) += '.';
     text.remove_prefix(end + 1);
   }
   return out += text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::storage {
 namespace {
@@ -116,6 +117,10 @@ bool can_be_key(const SqlType& type) {
 }
 
 char* put_key_decimal(char* out, __int128 value, int32_t scale) {
+  if (scale <= kNanScale && scale >= kNegativeInfinityScale) {  // the first byte of a number is 0x7f, 0x80 or 0x81
+    *out++ = static_cast<char>(scale == kNanScale ? 0xff : scale == kInfinityScale ? 0xfe : 0x01);
+    return out;
+  }
   if (value == 0) {
     *out++ = static_cast<char>(0x80);
     return out;

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "gtest/gtest.h"
+#include "storage/big_numeric.h"
 
 namespace scyper::storage {
 namespace {
@@ -235,6 +236,12 @@ TEST(Key, BytesAreAsDocumented) {
   EXPECT_EQ(key(make_numeric(0, 0), int128_datum(1234500, 2)), std::string("\x81\x80\x05\x0d\x23\x33\0", 7));
   EXPECT_EQ(key(make_numeric(0, 0), int128_datum(0, 9)), std::string("\x80"));
   EXPECT_EQ(key(make_numeric(0, 0), int128_datum(-5, 1)), std::string("\x7f\x7f\xff\xcc\xff"));
+  const auto special = [&](int32_t scale) {
+    return key(make_numeric(0, 0), int128_datum(static_cast<__int128>(kSpecialHigh) << 64, scale));
+  };
+  EXPECT_EQ(special(kNanScale), std::string("\xff"));
+  EXPECT_EQ(special(kInfinityScale), std::string("\xfe"));
+  EXPECT_EQ(special(kNegativeInfinityScale), std::string("\1"));
   EXPECT_EQ(key(make_type(TypeId::kFloat8), float_datum(-0.0)), std::string("\x80\0\0\0\0\0\0\0", 8));
   // the longest decimal: 39 digits
   const auto max = static_cast<__int128>(~static_cast<unsigned __int128>(0) >> 1);

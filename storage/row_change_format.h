@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "base/strong.h"
 #include "row_plan.h"
+#include "storage/big_numeric.h"
 #include "storage/cell.h"
 #include "storage/row_change.h"
 #include "storage/row_values.h"
@@ -62,13 +63,15 @@ uint32_t varying_bytes_max(const ColumnAccess& access);
 uint64_t payload_bytes_max(const RowValues::Column& column, const char* cell);
 char* put_canonical_array(char* out, const SqlType& type, const ArrayValue& array);
 
-// Whether these 20 bytes are a numeric without precision (types/decimal.h: 38 digits, scale 0 to 255).
+// Whether these 20 bytes are a numeric without precision (types/decimal.h: 38 digits, scale 0 to 255, or NaN or an
+// infinity).
 inline bool is_decimal(const char* bytes) {
   constexpr __int128 kLimit = static_cast<__int128>(10'000'000'000'000'000'000ULL) * 10'000'000'000'000'000'000ULL;
   __int128 value;
   int32_t scale;
   std::memcpy(&value, bytes, sizeof(value));
   std::memcpy(&scale, bytes + sizeof(value), sizeof(scale));
+  if (scale <= kNanScale && scale >= kNegativeInfinityScale) return value == static_cast<__int128>(kSpecialHigh) << 64;
   return scale >= 0 && scale <= 255 && value < kLimit && value > -kLimit;
 }
 // Constant sizes become single moves. `bytes` is a fixed_value_bytes().

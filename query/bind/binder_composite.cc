@@ -4,6 +4,7 @@
 #include "bind/binder.h"
 #include "bind/expanded_sets.h"
 #include "bind/make.h"
+#include "bind/row_names.h"
 #include "parse/type_resolver.h"
 #include "runtime/functions_record.h"
 #include "storage/json_text_type.h"
@@ -31,16 +32,6 @@ BoundPtr Binder::make_query_row(std::unique_ptr<BoundQuery> query, int32_t locat
   row->query = std::move(query);
   return row;
 }
-
-namespace {
-const Relation* nearest_relation(std::string_view name, const Scope* scope, bool* nullable) {
-  for (; scope != nullptr; scope = scope->parent) {
-    for (size_t r = 0; r < scope->relations.size(); r++)
-      if (scope->relations[r]->alias == name) return *nullable = scope->nullable[r], scope->relations[r];
-  }
-  return nullptr;
-}
-}  // namespace
 
 // The fields of the record variable or the relation of that name.
 StatusOr<std::optional<std::vector<OutputColumn>>> Binder::fields_of(std::string_view name, const Scope* scope,
@@ -113,13 +104,22 @@ StatusOr<BoundPtr> Binder::whole_row(std::string_view name, bool star, const Sco
   SCYPER_ASSIGN_OR_RETURN(auto fields, fields_of(name, scope, location));
   if (fields.has_value()) {
     bool nullable = false;
-    const Relation* relation = nearest_relation(name, scope, &nullable);
+    const Relation* relation = relation_of_name(name, scope, &nullable);
     if (!star && relation != nullptr && relation->is_scalar) return std::move(fields->front().expr);
     BoundPtr row = make_row(std::move(*fields), location);
     const VariableScope::Record* record = nullptr;
     for (const VariableScope* s = variables_; s != nullptr && record == nullptr; s = s->parent)
       if (auto it = s->records.find(name); it != s->records.end()) record = it->second;
-    if (relation != nullptr) row->nullable = nullable;
+    if (relation != nullptr) {
+      row->nullable = nullable;
+      row->names = row_names(*relation, catalog_);
+      const bool is_call = relation->kind == RelationKind::kFunction && !relation->arguments.empty();
+      const Routine* routine = is_call ? relation->arguments[0]->routine.get() : nullptr;
+      if (routine != nullptr && !routine->return_relation.empty()) {
+        SCYPER_ASSIGN_OR_RETURN(const auto columns, result_columns(*routine));
+        for (size_t i = 0; i < columns.size(); i++) row->names[i] = columns[i].name;
+      }
+    }
     if (relation != nullptr || record == nullptr) return row;
     row->nullable = !record->present;
     if (record->absent) row->index = kAbsentRow;
@@ -340,8 +340,13 @@ StatusOr<BoundPtr> Binder::bind_field(const ast::FieldSelect& select, const Scop
                  absl::StrCat("column notation .", select.field, " applied to type ", type_name(row->type),
                               ", which is not a composite type"),
                  select.location);
-  for (size_t i = 0; i < row->names.size(); i++)
-    if (row->names[i] == select.field) return row_field(*row, i);
+  const Relation* relation = relation_of_row(*select.arg, scope);
+  const std::vector<std::string> names = relation == nullptr ? row->names : column_names(*relation);
+  for (size_t i = 0; i < names.size(); i++)
+    if (names[i] == select.field) return row_field(*row, i);
+  if (relation != nullptr)
+    return error("42703", absl::StrCat("column ", relation->alias, ".", select.field, " does not exist"),
+                 select.arg->location);
   return error("42703", absl::StrCat("could not identify column \"", select.field, "\" in record data type"),
                select.location);
 }

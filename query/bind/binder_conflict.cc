@@ -6,6 +6,7 @@
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "plan/access_path.h"
+#include "query/key_rules.h"
 
 // INSERT ... ON CONFLICT
 namespace scyper::query {
@@ -77,6 +78,17 @@ bool Binder::matches(const ConflictTarget& wanted, const storage::IndexDef& inde
          std::all_of(wanted.exprs.begin(), wanted.exprs.end(), [&](const auto& e) { return has(exprs, *e); });
 }
 
+namespace {
+Status check_arbiters(const Catalog& catalog, const storage::TableSchema& schema,
+                      const std::vector<uint32_t>& indexes) {
+  for (const uint32_t i : indexes)
+    if (key_rules(catalog, schema.indexes[i].id).is_deferrable)
+      return sql_error("55000",
+                       "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters");
+  return absl::OkStatus();
+}
+}  // namespace
+
 // The unique indexes over exactly what is named, or all of them where nothing is.
 Status Binder::infer_indexes(const ast::OnConflict& conflict, Relation* target, std::vector<uint32_t>* indexes) {
   const storage::TableSchema& schema = target->table->schema();
@@ -84,7 +96,7 @@ Status Binder::infer_indexes(const ast::OnConflict& conflict, Relation* target, 
     for (uint32_t i = 0; i < schema.indexes.size(); i++)
       if (bare_name(schema.indexes[i].name) == conflict.constraint && schema.indexes[i].constraint)
         indexes->push_back(i);
-    if (!indexes->empty()) return absl::OkStatus();
+    if (!indexes->empty()) return check_arbiters(catalog_, schema, *indexes);
     const TableRules* rules = rules_of(schema);
     if (rules != nullptr) {
       for (const auto& check : rules->checks)
@@ -102,10 +114,11 @@ Status Binder::infer_indexes(const ast::OnConflict& conflict, Relation* target, 
   }
   for (uint32_t i = 0; i < schema.indexes.size(); i++) {
     const storage::IndexDef& index = schema.indexes[i];
-    if (index.unique && (conflict.target.empty() || matches(wanted, index, *target))) indexes->push_back(i);
+    if (is_unique(catalog_, index) && (conflict.target.empty() || matches(wanted, index, *target)))
+      indexes->push_back(i);
   }
   if (indexes->empty() && !conflict.target.empty()) return without_match();
-  return absl::OkStatus();
+  return check_arbiters(catalog_, schema, *indexes);
 }
 
 Status Binder::bind_conflict(const ast::InsertStatement& insert, Relation* target, BoundDml* dml) {

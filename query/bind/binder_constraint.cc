@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/expressions.h"
 #include "query/deferred_checks.h"
+#include "query/key_rules.h"
 
 // What a table's rules add to the statements that change it: generated columns, CHECK, and foreign keys on both sides.
 namespace scyper::query {
@@ -73,6 +75,39 @@ std::string any_null(std::string_view row, const storage::TableSchema& schema, c
     if (!schema.columns[column].not_null)
       absl::StrAppend(&text, quoted_name(row), ".", quoted_name(schema.columns[column].name), " IS NULL OR ");
   return text;
+}
+
+// Whether a row that has changed is the only one of its key, as far as the key's index does not see to that.
+std::string is_only_one(const storage::TableSchema& schema, const storage::IndexDef& index, const KeyRules& rules) {
+  std::string matches, present;
+  for (const uint32_t column : index.columns) {
+    const bool may_be_null = !schema.columns[column].not_null;
+    const std::string name = quoted_name(schema.columns[column].name),
+                      mine = absl::StrCat(quoted_name(kNewRow), ".", name);
+    absl::StrAppend(&matches, matches.empty() ? "" : " AND ", "\" other\".", name,
+                    rules.are_nulls_equal && may_be_null ? " IS NOT DISTINCT FROM " : " = ", mine);
+    if (may_be_null) absl::StrAppend(&present, present.empty() ? "" : " AND ", mine, " IS NOT NULL");
+  }
+  const std::string counted =
+      absl::StrCat("(SELECT count(*) FROM ", quoted_name(schema.name), " AS \" other\" WHERE ", matches, ") <= 1");
+  if (!rules.are_nulls_equal) return absl::StrCat(any_null(kNewRow, schema, index.columns), counted);
+  if (rules.is_deferrable) return counted;
+  return present.empty() ? "true" : absl::StrCat("(", present, ") OR ", counted);
+}
+
+RowCheck duplicate_check(const storage::TableSchema& schema, const storage::IndexDef& index, const KeyRules& rules) {
+  ForeignKey key;  // what DeferredChecks has to know
+  key.name = bare_name(index.name);
+  key.deferrable = rules.is_deferrable;
+  key.deferred = rules.is_deferred;
+  RowCheck check;
+  check.sqlstate = "23505";
+  check.message = absl::StrCat("duplicate key value violates unique constraint \"", key.name, "\"");
+  check.detail_before = absl::StrCat("Key (", names_of(schema, index.columns), ")=(");
+  check.detail_after = ") already exists.";
+  check.detail_columns = index.columns;
+  set_deferral(key, schema.id, &check);
+  return check;
 }
 
 }  // namespace
@@ -267,11 +302,35 @@ Status Binder::bind_constraints(BoundDml* dml) {
       if (key.checks && (dml->kind == DmlKind::kInsert || assigns_any(*dml, key.columns)))
         SCYPER_RETURN_IF_ERROR(bind_reference(key, dml));
   }
+  // A key that its index does not keep unique, or not as far as it should.
+  const auto bind_key = [&](const storage::IndexDef& index, const KeyRules& key) -> Status {
+    const storage::TableSchema& schema = dml->table->schema();
+    const std::string text = is_only_one(schema, index, key);
+    auto named = clone(*row_relation(&dml->new_row, *dml, schema.name));
+    named->alias = kNewRow;
+    RowCheck check = duplicate_check(schema, index, key);
+    SCYPER_ASSIGN_OR_RETURN(check.condition, bind_rule(text, named.get(), ""));
+    add_columns(index.columns, &dml->new_columns);
+    dml->references.push_back(std::move(check));
+    return absl::OkStatus();
+  };
+  bool has_deferrable_key = false;
+  for (const storage::IndexDef& index : dml->table->schema().indexes) {
+    const KeyRules key = key_rules(catalog_, index.id);
+    const bool changes = dml->kind == DmlKind::kInsert || assigns_any(*dml, index.columns);
+    if (!key.any() || !changes || dml->kind == DmlKind::kDelete) continue;
+    has_deferrable_key |= key.is_deferrable;
+    SCYPER_RETURN_IF_ERROR(bind_key(index, key));
+  }
   if (dml->kind != DmlKind::kInsert) SCYPER_RETURN_IF_ERROR(bind_reactions(dml));
   bool refers_to_itself =
       rules != nullptr && std::any_of(rules->foreign_keys.begin(), rules->foreign_keys.end(),
                                       [&](const ForeignKey& key) { return key.table == dml->table->schema().id; });
-  dml->checks_at_once = dml->reactions.empty() && !refers_to_itself && reacting_.empty();
+  // a trigger of a row may mend the reference of the next one
+  const BoundTriggers* triggers = dml->triggers.get();
+  const bool fires_for_rows = triggers != nullptr && !(triggers->before_row.empty() && triggers->after_row.empty());
+  dml->checks_at_once =
+      dml->reactions.empty() && !refers_to_itself && !has_deferrable_key && !fires_for_rows && reacting_.empty();
   return absl::OkStatus();
 }
 

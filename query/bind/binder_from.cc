@@ -7,6 +7,7 @@
 #include "bind/binder_recursion.h"
 #include "bind/expanded_sets.h"
 #include "bind/make.h"
+#include "bind/row_names.h"
 #include "bind/system_types.h"
 #include "bind/system_views.h"
 #include "parse/printer.h"
@@ -79,6 +80,7 @@ Status Binder::add_relation(std::unique_ptr<Relation> relation, Scope* scope, Bo
         (other->key.empty() || relation->key.empty() || other->key == relation->key))  // tables of two schemas
       return error("42712", absl::StrCat("table name \"", relation->alias, "\" specified more than once"), -1);
   scope->add(relation.get(), join == JoinType::kLeft);
+  name_outputs(column_names(*relation), relation.get());
   FromEntry entry;
   entry.join = join;
   entry.relation = std::move(relation);
@@ -224,6 +226,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
   aggregate_query_ = saved_aggregates;
   SCYPER_RETURN_IF_ERROR(relation.status());
   SCYPER_RETURN_IF_ERROR(rename_columns(relation->get(), view.column_names));
+  name_outputs(view.column_names, relation->get());
   return relation;
 }
 
@@ -296,8 +299,11 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
                              find_system_table(schema, ref.name.back()) != nullptr;
       relation->key =
           ref.alias.name.empty() && relation->kind != RelationKind::kCommon && is_stored ? ref.name.back() : "";
+      const std::vector<std::string> names = is_stored ? column_names(*relation) : std::vector<std::string>();
       SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), ref.alias.columns));
-      return add_relation(std::move(relation), scope, query, join, ref.location);
+      SCYPER_RETURN_IF_ERROR(add_relation(std::move(relation), scope, query, join, ref.location));
+      name_outputs(names, query->from.back().relation.get());
+      return absl::OkStatus();
     }
     case ast::FromKind::kSubquery: {
       const auto& sub = node_as<ast::FromSubquery>(item);

@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/row_names.h"
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
 #include "storage/json_text_type.h"
@@ -340,8 +341,12 @@ Status Binder::bind_routine_from(const ast::FromFunction& item, const ast::Funct
                  absl::StrCat("table \"", relation->alias, "\" has ", relation->columns.size(),
                               " columns available but ", item.alias.columns.size(), " columns specified"),
                  item.location);
+  const std::vector<std::string> names =
+      routine.return_relation.empty() ? std::vector<std::string>() : column_names(*relation);
   for (size_t i = 0; i < item.alias.columns.size(); i++) relation->columns[i].name = item.alias.columns[i];
-  return add_relation(std::move(relation), scope, query, join, item.location);
+  SCYPER_RETURN_IF_ERROR(add_relation(std::move(relation), scope, query, join, item.location));
+  name_outputs(names, query->from.back().relation.get());
+  return absl::OkStatus();
 }
 
 StatusOr<std::unique_ptr<Relation>> Binder::routine_relation(const ast::FunctionCall& call, GivenArguments given,
@@ -435,7 +440,9 @@ StatusOr<bool> Binder::expand_call(const ast::Expr& expr, const Scope* scope, st
   if (row->kind != BoundKind::kRow)
     return error("42809", absl::StrCat("type ", type_name(row->type), " is not composite"), expr.location);
   if (row->index == kImageRow) return error("42809", "record type has not been registered", expr.location);
-  for (size_t i = 0; i < row->names.size(); i++) out->push_back({row->names[i], row_field(*row, i), false});
+  const Relation* relation = relation_of_row(*field->arg, scope);
+  const std::vector<std::string> names = relation == nullptr ? row->names : column_names(*relation);
+  for (size_t i = 0; i < names.size(); i++) out->push_back({names[i], row_field(*row, i), false});
   return true;
 }
 

@@ -276,7 +276,11 @@ StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, 
   if (call.args.size() == 1 && name == "current_schemas") {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr implicit, bind(*call.args[0], scope));
     SCYPER_ASSIGN_OR_RETURN(implicit, coerce(std::move(implicit), make_type(TypeId::kBool), Coercion::kImplicit));
-    return schemas_array(current_schemas(catalog_), std::move(implicit), call.location);
+    // pg_dump asks with an empty search_path and writes the answer down as the path of its text: names of public stand
+    // without their schema in the texts of views and checks that it copies
+    std::vector<std::string> schemas = current_schemas(catalog_);
+    if (schemas.empty()) schemas.emplace_back(kPublicSchema);
+    return schemas_array(schemas, std::move(implicit), call.location);
   }
   if (call.args.empty() && (name == "current_database" || name == "current_catalog")) return text("scyper");
   if (call.args.size() == 1 && name == "pg_tablespace_location") return text("");

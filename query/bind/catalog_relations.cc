@@ -8,6 +8,7 @@
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
+#include "query/key_rules.h"
 #include "storage/temporary.h"
 
 // pg_class and what belongs to relations: columns, defaults, indexes, constraints, sequences, triggers, comments.
@@ -252,15 +253,16 @@ SystemRow index_row(const Catalog& catalog, const storage::TableSchema& schema, 
     collations.push_back(is_string(type.id) ? kDefaultCollationOid : 0);
     if (!is_plain) expressions.push_back(index_part_text(catalog, schema, column, false, false));
   }
+  const KeyRules rules = key_rules(catalog, index.id);
   return {index_oid(index),
           table_oid(schema),
           keys.size(),
           keys.size(),
-          index.unique,
+          is_unique(catalog, index),
+          rules.are_nulls_equal,
+          is_primary(catalog, index),
           false,
-          index.primary,
-          false,
-          true,
+          !rules.is_deferrable,
           false,
           true,
           false,
@@ -321,12 +323,14 @@ std::vector<SystemRow> constraints(const Catalog& catalog) {
   for (const TableConstraint& constraint : table_constraints(catalog)) {
     const ForeignKey* key = constraint.foreign;
     const auto parent = key == nullptr ? nullptr : catalog.find_table(key->table);
+    const bool is_key = key == nullptr && constraint.index != nullptr;
+    const KeyRules rules = is_key ? key_rules(catalog, constraint.index->id) : KeyRules();
     rows.push_back({constraint.oid,
                     constraint.name,
                     schema_oid(catalog, constraint.table),
                     std::string(1, constraint.type),
-                    key != nullptr && key->deferrable,
-                    key != nullptr && key->deferred,
+                    key != nullptr ? key->deferrable : rules.is_deferrable,
+                    key != nullptr ? key->deferred : rules.is_deferred,
                     true,
                     table_oid(*constraint.schema),
                     int64_t{0},

@@ -9,6 +9,7 @@
 #include "bind/shown_expression.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
+#include "query/key_rules.h"
 
 namespace scyper::query {
 
@@ -46,7 +47,12 @@ std::string check_text(const Catalog& catalog, const TableConstraint& constraint
 std::string constraint_text(const Catalog& catalog, const TableConstraint& constraint, bool is_pretty) {
   if (constraint.check != nullptr) return check_text(catalog, constraint, is_pretty);
   const std::string columns = column_list(*constraint.schema, constraint.columns);
-  if (constraint.foreign == nullptr) return (constraint.type == 'p' ? "PRIMARY KEY " : "UNIQUE ") + columns;
+  if (constraint.foreign == nullptr) {
+    const KeyRules rules = key_rules(catalog, constraint.index->id);
+    return absl::StrCat(constraint.type == 'p' ? "PRIMARY KEY " : "UNIQUE ",
+                        rules.are_nulls_equal ? "NULLS NOT DISTINCT " : "", columns,
+                        rules.is_deferrable ? " DEFERRABLE" : "", rules.is_deferred ? " INITIALLY DEFERRED" : "");
+  }
   const ForeignKey& key = *constraint.foreign;
   const auto parent = catalog.find_table(key.table);
   if (parent == nullptr) return "";
@@ -92,8 +98,8 @@ std::vector<TableConstraint> table_constraints(const Catalog& catalog) {
     const storage::TableSchema& schema = table->schema();
     for (const auto& index : schema.indexes)
       if (index.primary || index.constraint)
-        all.push_back({index_oid(index), key, std::string(bare_name(index.name)), index.primary ? 'p' : 'u', &schema,
-                       &index, nullptr, nullptr, index.columns});
+        all.push_back({index_oid(index), key, std::string(bare_name(index.name)),
+                       is_primary(catalog, index) ? 'p' : 'u', &schema, &index, nullptr, nullptr, index.columns});
     const auto rules = catalog.rules.find(schema.id);
     if (rules == catalog.rules.end()) continue;
     for (const auto& check : rules->second.checks)
@@ -157,6 +163,7 @@ std::string key_definition(const Catalog& catalog, const storage::TableSchema& s
     parts.back() += shown_key_order(catalog, index, i);
   }
   std::string text = absl::StrCat("(", absl::StrJoin(parts, ", "), ")");
+  if (key_rules(catalog, index.id).are_nulls_equal) text += " NULLS NOT DISTINCT";
   if (index.partial)
     absl::StrAppend(&text, " WHERE ", index_part_text(catalog, schema, index.columns[0], true, is_pretty));
   return text;
@@ -167,7 +174,7 @@ std::string index_definition(const Catalog& catalog, const storage::TableSchema&
   const std::string schema_part = is_pretty && schema_of(schema.name) == kPublicSchema
                                       ? ""
                                       : quote_identifier(std::string(schema_of(schema.name))) + ".";
-  return absl::StrCat("CREATE ", index.unique ? "UNIQUE " : "", "INDEX ",
+  return absl::StrCat("CREATE ", is_unique(catalog, index) ? "UNIQUE " : "", "INDEX ",
                       quote_identifier(std::string(bare_name(index.name))), " ON ", schema_part,
                       quote_identifier(std::string(bare_name(schema.name))), " USING btree ",
                       key_definition(catalog, schema, index, is_pretty));
@@ -181,10 +188,12 @@ std::string index_source(const Catalog& catalog, const storage::TableSchema& sch
     parts.push_back(is_plain ? quote_identifier(name) : absl::StrCat("(", name, ")"));
     parts.back() += shown_key_order(catalog, index, i);
   }
-  return absl::StrCat(
-      "CREATE ", index.unique ? "UNIQUE " : "", "INDEX ", quote_identifier(std::string(bare_name(index.name))), " ON ",
-      quote_identifier(std::string(schema_of(schema.name))), ".", quote_identifier(std::string(bare_name(schema.name))),
-      " (", absl::StrJoin(parts, ", "), ")", index.partial ? " WHERE " + schema.columns[index.columns[0]].name : "");
+  return absl::StrCat("CREATE ", is_unique(catalog, index) ? "UNIQUE " : "", "INDEX ",
+                      quote_identifier(std::string(bare_name(index.name))), " ON ",
+                      quote_identifier(std::string(schema_of(schema.name))), ".",
+                      quote_identifier(std::string(bare_name(schema.name))), " (", absl::StrJoin(parts, ", "), ")",
+                      key_rules(catalog, index.id).are_nulls_equal ? " NULLS NOT DISTINCT" : "",
+                      index.partial ? " WHERE " + schema.columns[index.columns[0]].name : "");
 }
 
 std::map<std::string, std::string> index_texts(const Catalog& catalog) {

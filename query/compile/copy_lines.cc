@@ -14,9 +14,9 @@ namespace scyper::query {
 
 namespace {
 
-// The special ones would have to be kept apart.
+// The long ones would have to be kept apart.
 Status check_storable(const SqlType& type, const Datum& value) {
-  if (type.id != TypeId::kNumeric || !is_special_numeric(value)) return {};
+  if (type.id != TypeId::kNumeric || value.scale != kBigScale) return {};
   return error_status(ValueError::kNumericUnstorable);
 }
 

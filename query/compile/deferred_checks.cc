@@ -1,4 +1,5 @@
 #include "query/deferred_checks.h"
+#include "base/object_name.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,6 +9,7 @@
 #include "compile/program_parts.h"
 #include "parse/printer.h"
 #include "query/definitions.h"
+#include "query/key_rules.h"
 #include "query/program.h"
 #include "query/result.h"
 
@@ -44,6 +46,22 @@ std::string orphans_of(const Catalog& catalog, const FoundKey& found) {
   return absl::StrCat("SELECT 1 FROM ", quote_identifier(found.child->name), " c WHERE ", is_key,
                       " AND NOT EXISTS (SELECT 1 FROM ", quote_identifier(parent->schema().name), " p WHERE ",
                       has_parent, ") LIMIT 1");
+}
+
+// Rows of the key $1, ... of a constraint that is one of the table's keys: more than one of them. Empty: it is none.
+std::string duplicates_of(const Catalog& catalog, uint32_t table, std::string_view name) {
+  const auto found = catalog.find_table(TableId(table));
+  if (found == nullptr) return "";
+  const storage::TableSchema& schema = found->schema();
+  const auto index = std::find_if(schema.indexes.begin(), schema.indexes.end(),
+                                  [&](const auto& i) { return i.constraint && bare_name(i.name) == name; });
+  if (index == schema.indexes.end()) return "";
+  const bool are_nulls_equal = key_rules(catalog, index->id).are_nulls_equal;
+  std::string is_key;
+  for (size_t i = 0; i < index->columns.size(); i++)
+    absl::StrAppend(&is_key, i == 0 ? "" : " AND ", quote_identifier(schema.columns[index->columns[i]].name),
+                    are_nulls_equal ? " IS NOT DISTINCT FROM $" : " = $", i + 1);
+  return absl::StrCat("SELECT 1 FROM ", quote_identifier(schema.name), " WHERE ", is_key, " OFFSET 1 LIMIT 1");
 }
 
 bool has_pointer(const SqlType& type) {
@@ -150,7 +168,10 @@ int32_t DeferredChecks::check_if(ExecContext* context, const std::map<Key, bool>
     auto text = texts.find(key);
     if (text == texts.end()) {
       const FoundKey found = find_key(*catalog, key.first, key.second);
-      text = texts.emplace(key, found.key == nullptr ? "" : orphans_of(*catalog, found)).first;
+      text = texts
+                 .emplace(key, found.key == nullptr ? duplicates_of(*catalog, key.first, key.second)
+                                                    : orphans_of(*catalog, found))
+                 .first;
     }
     if (text->second.empty()) continue;  // the constraint has been dropped
     if (const int32_t outcome = check_event(context, event, text->second); outcome != 0) return outcome;

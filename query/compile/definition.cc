@@ -9,6 +9,7 @@
 #include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "compile/search_path.h"
 #include "compile/temporary.h"
 #include "parse/name_path.h"
 #include "parse/printer.h"
@@ -161,6 +162,7 @@ StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& n
 Status Definer::check_schema(const ast::Name& name, int32_t location) const {
   const std::string schema(name.size() > 1 ? name[name.size() - 2] : std::string(schema_of(name.back())));
   if (has_schema(schema) || is_temporary_schema(schema)) return absl::OkStatus();
+  if (schema == kNoSchema) return error("3F000", "no schema has been selected to create in", location);
   return error("3F000", absl::StrCat("schema \"", schema, "\" does not exist"), location);
 }
 

@@ -7,12 +7,14 @@
 #include "bind/binder.h"
 #include "bind/object_text.h"
 #include "compile/definition.h"
+#include "compile/duplicate_rows.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
 #include "plan/access_path.h"
+#include "query/key_rules.h"
 #include "query/rows_elsewhere.h"
 #include "runtime/memory.h"
 
@@ -456,7 +458,7 @@ Status Definer::set_not_null(const ast::AlterTableCommand& command, const std::s
       return error("42601",
                    absl::StrCat("column \"", command.name, "\" of relation \"", name, "\" is an identity column"), -1);
     for (const auto& index : change.schema.indexes)
-      if (index.primary && contains(index.columns, column))
+      if (is_primary(next(), index) && contains(index.columns, column))
         return error("42P16", absl::StrCat("column \"", command.name, "\" is in a primary key"), -1);
     if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
       return error("0A000", "the partition column is NOT NULL here", -1);
@@ -477,11 +479,20 @@ Status Definer::add_constraint(const ast::Constraint& constraint, const std::vec
       if (!constraint.using_index.empty()) return error("0A000", "USING INDEX is not supported", constraint.location);
       TableChange change = begin_change(table, next().rules[id]);
       for (const auto& index : change.schema.indexes)
-        if (index.primary && constraint.kind == ast::ConstraintKind::kPrimaryKey)
+        if (is_primary(next(), index) && constraint.kind == ast::ConstraintKind::kPrimaryKey)
           return error("42P16", absl::StrCat("multiple primary keys for table \"", name, "\" are not allowed"), -1);
       if (!constraint.name.empty() && constraint_taken(table->schema(), constraint.name))
         return error("42P07", absl::StrCat("relation \"", constraint.name, "\" already exists"), -1);
       SCYPER_RETURN_IF_ERROR(add_key(constraint, columns, &change.schema));
+      const auto& indexes = change.schema.indexes;  // a primary one comes first
+      const storage::IndexDef added = indexes.front().primary && constraint.kind == ast::ConstraintKind::kPrimaryKey
+                                          ? indexes.front()
+                                          : indexes.back();
+      const std::string duplicates = duplicates_query(table->schema(), added, key_rules(next(), added.id));
+      if (!duplicates.empty() && RowsElsewhereScope::now() != RowsElsewhere::kLacking) {
+        SCYPER_ASSIGN_OR_RETURN(const ResultSet found, query(duplicates));
+        SCYPER_RETURN_IF_ERROR(check_duplicates(table->schema(), added, found));
+      }
       return apply_change(std::move(change));
     }
     case ast::ConstraintKind::kCheck: {

@@ -11,6 +11,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "parse/type_resolver.h"
+#include "query/key_rules.h"
 #include "query/local_indexes.h"
 
 // CREATE TABLE AS, SELECT INTO, CREATE TABLE (LIKE ...).
@@ -117,7 +118,8 @@ Status Definer::copy_indexes(const ast::TableLike& like, storage::TableSchema* s
     storage::IndexDef index = old;
     std::string base = schema->name;
     const std::vector<std::string> keys = key_names(from, index);
-    for (size_t i = 0; !index.primary && i < keys.size(); i++) absl::StrAppend(&base, "_", keys[i]);
+    const bool primary = is_primary(*old_, old);
+    for (size_t i = 0; !primary && i < keys.size(); i++) absl::StrAppend(&base, "_", keys[i]);
     for (uint32_t& column : index.columns) {
       const storage::ColumnDef& definition = from.columns[column];
       if (column < visible_columns(from)) {
@@ -129,16 +131,17 @@ Status Definer::copy_indexes(const ast::TableLike& like, storage::TableSchema* s
       schema->hidden_columns++;
       column = static_cast<uint32_t>(schema->columns.size() - 1);
     }
-    if (index.primary)
+    if (primary)
       for (const auto& other : schema->indexes)
-        if (other.primary)
+        if (is_primary(next(), other))
           return error("42P16", absl::StrCat("multiple primary keys for table \"", schema->name, "\" are not allowed"),
                        -1);
     if (schema->indexes.size() >= storage::kMaxIndexesPerTable)
       return error("54011", "a table can have at most 16 indexes", -1);
     index.id = IndexId(draw_number(&next().next_index_id));
     note_index_nulls(index.id, std::string(index_nulls(*old_, old.id)), &next());
-    index.name = free_index_name(absl::StrCat(base, index.primary ? "_pkey" : index.constraint ? "_key" : "_idx"));
+    note_key_rules(index.id, key_rules(*old_, old.id), &next());
+    index.name = free_index_name(absl::StrCat(base, primary ? "_pkey" : index.constraint ? "_key" : "_idx"));
     SCYPER_RETURN_IF_ERROR(check_unique(*schema, index));
     next().index_tables[index.name] = schema->name;
     schema->indexes.insert(index.primary ? schema->indexes.begin() : schema->indexes.end(), std::move(index));

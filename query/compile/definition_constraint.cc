@@ -8,6 +8,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/access_path.h"
+#include "query/key_rules.h"
 #include "query/rows_elsewhere.h"
 #include "storage/json_text_type.h"
 #include "storage/temporary.h"
@@ -191,9 +192,10 @@ Status Definer::resolve_key_columns(const std::vector<std::string>& names, const
 // The referenced columns are a key of their table; without names its primary key.
 Status Definer::resolve_referenced(const ast::Constraint& constraint, const storage::TableSchema& parent,
                                    ForeignKey* key) const {
+  const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
   if (constraint.foreign_columns.empty()) {
     for (const auto& index : parent.indexes)
-      if (index.primary) key->referenced = index.columns;
+      if (is_primary(catalog, index)) key->referenced = index.columns;
     if (key->referenced.empty())
       return error("42704", absl::StrCat("there is no primary key for referenced table \"", parent.name, "\""), -1);
   } else {
@@ -203,6 +205,13 @@ Status Definer::resolve_referenced(const ast::Constraint& constraint, const stor
     return error("42830", "number of referencing and referenced columns for foreign key disagree", -1);
   for (const auto& index : parent.indexes)
     if (index.unique && sorted(index.columns) == sorted(key->referenced)) return absl::OkStatus();
+  for (const auto& index : parent.indexes)
+    if (is_unique(catalog, index) && sorted(index.columns) == sorted(key->referenced))
+      return error("55000",
+                   absl::StrCat("cannot use a deferrable ",
+                                constraint.foreign_columns.empty() ? "primary key" : "unique constraint",
+                                " for referenced table \"", parent.name, "\""),
+                   -1);
   return error(
       "42830",
       absl::StrCat("there is no unique constraint matching given keys for referenced table \"", parent.name, "\""), -1);
@@ -271,12 +280,15 @@ Status Definer::define_foreign_key(const ast::Constraint& constraint, const std:
 Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std::string>& columns,
                         storage::TableSchema* schema) {
   bool primary = constraint.kind == ast::ConstraintKind::kPrimaryKey;
-  if (constraint.deferrable) return error("0A000", "deferrable constraints are not supported", constraint.location);
-  if (constraint.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", constraint.location);
+  KeyRules rules;
+  rules.is_deferrable = constraint.deferrable || constraint.initially_deferred;
+  rules.is_deferred = constraint.initially_deferred;
+  rules.is_primary = primary && rules.is_deferrable;
+  rules.are_nulls_equal = constraint.nulls_not_distinct;
   storage::IndexDef index;
   index.id = IndexId(draw_number(&next().next_index_id));
-  index.unique = true;
-  index.primary = primary;
+  index.unique = !rules.is_deferrable;
+  index.primary = primary && !rules.is_deferrable;
   index.constraint = true;
   std::string base = schema->name;
   for (const std::string& name : columns) {
@@ -302,17 +314,21 @@ Status Definer::add_key(const ast::Constraint& constraint, const std::vector<std
   }
   if (primary)
     for (const auto& other : schema->indexes)
-      if (other.primary)
+      if (is_primary(next(), other))
         return error("42P16", absl::StrCat("multiple primary keys for table \"", schema->name, "\" are not allowed"),
                      constraint.location);
   index.name = constraint.name.empty() ? free_index_name(absl::StrCat(base, primary ? "_pkey" : "_key"))
                                        : sibling_key(schema->name, constraint.name);
   if (name_taken(index.name))
     return error("42P07", absl::StrCat("relation \"", index.name, "\" already exists"), constraint.location);
-  SCYPER_RETURN_IF_ERROR(check_unique(*schema, index));
+  storage::IndexDef unique = index;
+  unique.unique = true;
+  unique.primary = primary;
+  SCYPER_RETURN_IF_ERROR(check_unique(*schema, unique));
   if (schema->indexes.size() >= storage::kMaxIndexesPerTable)
     return error("54011", "a table can have at most 16 indexes", constraint.location);
   next().index_tables[index.name] = schema->name;
+  note_key_rules(index.id, rules, &next());
   if (primary)
     schema->indexes.insert(schema->indexes.begin(), std::move(index));
   else
@@ -402,6 +418,7 @@ Status Definer::drop_constraint(const ast::AlterTableCommand& command, const std
                                             command.cascade, result));
   change.rules.foreign_keys = next().rules[id].foreign_keys;
   next().index_tables.erase(index->name);
+  note_key_rules(index->id, {}, &next());
   indexes.erase(index);
   return apply_change(std::move(change));
 }

@@ -8,10 +8,13 @@
 #include "bind/index_nulls.h"
 #include "bind/target_name.h"
 #include "compile/definition.h"
+#include "compile/duplicate_rows.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "query/key_rules.h"
 #include "query/local_indexes.h"
+#include "query/rows_elsewhere.h"
 #include "runtime/memory.h"
 #include "storage/json_text_type.h"
 
@@ -20,10 +23,23 @@
 // column is called as the expression, its rule says how it is computed.
 namespace scyper::query {
 
+namespace {
+// (a) is the column a.
+std::string plain_column(const ast::IndexElement& element) {
+  if (!element.column.empty()) return element.column;
+  const auto* ref = ast::node_if<ast::ColumnRef>(element.expr.get());
+  return ref != nullptr && !ref->star && ref->name.size() == 1 ? ref->name[0] : "";
+}
+}  // namespace
+
 Status Definer::check_index(const ast::CreateIndexStatement& create) const {
   if (!create.include.empty() && create.method == "hash")
     return error("0A000", "access method \"hash\" does not support included columns", -1);
-  if (create.nulls_not_distinct) return error("0A000", "NULLS NOT DISTINCT is not supported", create.location);
+  const bool is_plain = create.where == nullptr && std::none_of(create.elements.begin(), create.elements.end(),
+                                                                [](const auto& e) { return plain_column(e).empty(); });
+  if (create.nulls_not_distinct && create.unique && !is_plain)
+    return error("0A000", "NULLS NOT DISTINCT of an index on expressions or with a predicate is not supported",
+                 create.location);
   for (const auto& element : create.elements) {
     if (!element.collation.empty()) SCYPER_RETURN_IF_ERROR(check_collation_name(element.collation.back()));
   }
@@ -60,13 +76,6 @@ std::string name_of_key(const ast::Expr& expr, std::set<std::string>* taken) {
   std::string free = name;
   for (int i = 1; !taken->insert(free).second; i++) free = absl::StrCat(name, i);
   return free;
-}
-
-// (a) is the column a.
-std::string plain_column(const ast::IndexElement& element) {
-  if (!element.column.empty()) return element.column;
-  const auto* ref = ast::node_if<ast::ColumnRef>(element.expr.get());
-  return ref != nullptr && !ref->star && ref->name.size() == 1 ? ref->name[0] : "";
 }
 
 }  // namespace
@@ -240,6 +249,13 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
   index.id = IndexId(LocalIndexes::is_defining() ? next_local_index(next()) : draw_number(&next().next_index_id));
   next().index_tables[index.name] = schema.name;
   note_index_nulls(index.id, nulls_of(create), &next());
+  KeyRules rules;
+  rules.are_nulls_equal = create.unique && create.nulls_not_distinct;
+  note_key_rules(index.id, rules, &next());
+  if (rules.any() && RowsElsewhereScope::now() != RowsElsewhere::kLacking) {
+    SCYPER_ASSIGN_OR_RETURN(const ResultSet found, query(duplicates_query(schema, index, rules)));
+    SCYPER_RETURN_IF_ERROR(check_duplicates(schema, index, found));
+  }
   const bool is_in_place = !keeps_tables_ || is_made_here(*table, *old_);
   if (is_in_place && change.columns.size() == visible_columns(schema) + schema.hidden_columns)
     return table->create_index(std::move(index), format_datum);
@@ -268,6 +284,7 @@ Status Definer::remove_index(const std::string& name) {
   const auto position = static_cast<size_t>(index - schema.indexes.begin());
   next().index_tables.erase(name);
   forget_index_nulls(index->id, &next());
+  note_key_rules(index->id, {}, &next());
   const size_t visible = visible_columns(schema);
   if ((!keeps_tables_ || is_made_here(*table, *old_)) &&
       std::none_of(index->columns.begin(), index->columns.end(), [&](uint32_t c) { return c >= visible; }))

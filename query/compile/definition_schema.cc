@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "base/invariant.h"
 #include "base/object_name.h"
 #include "compile/definition.h"
+#include "compile/search_path.h"
 #include "parse/name_path.h"
 
 // CREATE SCHEMA, DROP SCHEMA, ALTER ... SET SCHEMA. How objects are named: base/object_name.h.
@@ -33,15 +36,10 @@ const char* word_of(ast::ObjectKind kind) {
 // An element of CREATE SCHEMA is made in that schema.
 Status put_into(const std::string& schema, ast::Statement* element) {
   auto move = [&](ast::Name* name) -> Status {
-    if (name->size() != 1) return absl::OkStatus();
-    const std::string written(schema_of(name->back()));
-    const auto* path = SessionPathScope::current;
-    const bool is_of_path = path != nullptr && std::find(path->begin(), path->end(), written) != path->end();
-    if (written != schema && written != kPublicSchema && !is_of_path)
-      return sql_error("42P15", absl::StrCat("CREATE specifies a schema (", written,
-                                             ") different from the one being created (", schema, ")"));
-    name->back() = object_key(schema, bare_name(name->back()));
-    return absl::OkStatus();
+    const std::string written(name->size() > 1 ? (*name)[name->size() - 2] : schema_of(name->back()));
+    if (written == schema) return absl::OkStatus();
+    return sql_error("42P15", absl::StrCat("CREATE specifies a schema (", written,
+                                           ") different from the one being created (", schema, ")"));
   };
   switch (element->kind) {
     case ast::StatementKind::kCreateTable:
@@ -50,11 +48,55 @@ Status put_into(const std::string& schema, ast::Statement* element) {
       return move(&static_cast<ast::CreateViewStatement*>(element)->view.name);
     case ast::StatementKind::kCreateSequence:
       return move(&static_cast<ast::CreateSequenceStatement*>(element)->sequence.name);
-    case ast::StatementKind::kCreateIndex:
-      return move(&static_cast<ast::CreateIndexStatement*>(element)->table.name);
+    case ast::StatementKind::kCreateIndex: {  // whatever its table's name has been found to be elsewhere
+      ast::Name& name = static_cast<ast::CreateIndexStatement*>(element)->table.name;
+      if (name.size() == 1) name.back() = object_key(schema, bare_name(name.back()));
+      return absl::OkStatus();
+    }
     default:
       return absl::OkStatus();
   }
+}
+
+// PostgreSQL makes the elements of CREATE SCHEMA in this order, whatever their order in the statement.
+int turn_of(const ast::Statement& element) {
+  switch (element.kind) {
+    case ast::StatementKind::kCreateSequence:
+      return 0;
+    case ast::StatementKind::kCreateTable:
+      return 1;
+    case ast::StatementKind::kCreateView:
+      return 2;
+    case ast::StatementKind::kCreateIndex:
+      return 3;
+    case ast::StatementKind::kCreateTrigger:
+      return 4;
+    default:
+      return 5;
+  }
+}
+
+std::vector<size_t> order_of(const std::vector<ast::StatementPtr>& elements) {
+  std::vector<size_t> order(elements.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(turn_of(*elements[a]), a) < std::pair(turn_of(*elements[b]), b);
+  });
+  return order;
+}
+
+// The element of CREATE SCHEMA with its names looked up in the new schema first, which holds the elements before it.
+StatusOr<ast::StatementPtr> read_element(const Catalog& catalog, const std::vector<std::string>& path,
+                                         std::string_view text, int32_t location, size_t element) {
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(catalog, path, text));
+  for (auto& statement : statements) {
+    if (statement->kind != ast::StatementKind::kCreateSchema || statement->location != location) continue;
+    auto& elements = static_cast<ast::CreateSchemaStatement&>(*statement).elements;
+    INVARIANT(element < elements.size());
+    return std::move(elements[element]);
+  }
+  INVARIANT(false);
+  return ast::StatementPtr();
 }
 
 }  // namespace
@@ -90,9 +132,16 @@ Status Definer::create_schema(const ast::CreateSchemaStatement& create, ResultSe
   SessionRoles roles = thread_roles();
   if (owner->id != actor().id) roles.current = owner->name;
   const RoleScope scope(&roles);  // what is in it belongs to the same
-  for (const auto& element : create.elements) {
-    SCYPER_RETURN_IF_ERROR(put_into(name, element.get()));
+  std::vector<std::string> path{name};
+  if (const auto* outer = SessionPathScope::current; outer != nullptr && !outer->empty())
+    path.insert(path.end(), outer->begin(), outer->end());
+  else
+    path.emplace_back(kPublicSchema);
+  const SessionPathScope session(&path);
+  for (const size_t i : order_of(create.elements)) {
     // each sees what those before it have made
+    SCYPER_ASSIGN_OR_RETURN(const ast::StatementPtr element, read_element(*next_, path, text_, create.location, i));
+    SCYPER_RETURN_IF_ERROR(put_into(name, element.get()));
     Definer inner(options_, arena_, next_, text_);
     inner.set_runner(runner_);
     SCYPER_ASSIGN_OR_RETURN(auto made, inner.execute(*element, result));

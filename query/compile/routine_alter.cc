@@ -5,6 +5,7 @@
 #include "bind/object_text.h"
 #include "compile/definition.h"
 #include "compile/routine_settings.h"
+#include "compile/search_path.h"
 #include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -76,7 +77,7 @@ Status Definer::alter_routine(const ast::AlterRoutineStatement& alter, ResultSet
     zone = mark_of(time);
     if (!is_all && name != "search_path") continue;
     schemas.clear();
-    if (SessionPathScope::current != nullptr) schemas = *SessionPathScope::current;
+    if (SessionPathScope::current != nullptr) schemas = path_of_routines(*SessionPathScope::current);
   }
   SCYPER_RETURN_IF_ERROR(read_routine_settings(alter.options, &schemas, &zone));
   routine->body = with_time_zone(zone, with_search_path(schemas, body));

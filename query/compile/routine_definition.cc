@@ -293,7 +293,7 @@ Status Definer::create_routine(const ast::CreateRoutineStatement& create, Result
       std::string(text_.substr(static_cast<size_t>(std::max(0, create.location)), static_cast<size_t>(create.length)));
   std::string zone;
   std::vector<std::string> search_path;  // of the definition, unless it sets one
-  if (SessionPathScope::current != nullptr) search_path = *SessionPathScope::current;
+  if (SessionPathScope::current != nullptr) search_path = path_of_routines(*SessionPathScope::current);
   SCYPER_RETURN_IF_ERROR(read_routine_settings(create.options, &search_path, &zone));
   SCYPER_RETURN_IF_ERROR(define_parameters(create, &routine));
   SCYPER_RETURN_IF_ERROR(define_result(create, &routine));

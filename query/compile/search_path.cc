@@ -70,9 +70,10 @@ std::string SearchPath::key_of(NameKind kind, const std::string& name) const {
         schema == kPublicSchema || (catalog_.namespaces.count(schema) != 0 && !is_temporary_schema(schema));
     if (kind == NameKind::kCreated ? exists : has(kind, key)) return key;
   }
+  if (kind == NameKind::kCreated) return object_key(kNoSchema, name);
   const bool sees_public = std::find(schemas_.begin(), schemas_.end(), kPublicSchema) != schemas_.end();
   // not one of public: a name that nothing has
-  return sees_public || !has(kind, name) ? name : object_key(schemas_.front(), name);
+  return sees_public || !has(kind, name) ? name : object_key(kNoSchema, name);
 }
 
 StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value) {
@@ -80,6 +81,7 @@ StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value) {
       sql_error("22023", absl::StrCat("invalid value for parameter \"search_path\": \"", std::string(value), "\"")),
       "List syntax is invalid.");
   std::vector<std::string> schemas;
+  bool has_catalog = false;
   auto skip_blanks = [&] {
     while (!value.empty() && (value[0] == ' ' || value[0] == '\t' || value[0] == '\n')) value.remove_prefix(1);
   };
@@ -105,6 +107,7 @@ StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value) {
       if (static_cast<unsigned char>(c) < ' ') return invalid;
     // pg_catalog counts where it comes behind a schema; it is the first without being named
     const bool is_implicit = name == kCatalogSchema && schemas.empty();
+    has_catalog |= is_implicit;
     if (!name.empty() && name != "$user" && !is_implicit && name != "pg_temp") schemas.push_back(name);
     skip_blanks();
     if (value.empty()) break;
@@ -113,6 +116,8 @@ StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value) {
     skip_blanks();
     if (value.empty()) return invalid;
   }
+  // a path without a schema of users is not the default path: it does not see public
+  if (schemas.empty()) schemas.emplace_back(has_catalog ? kCatalogSchema : kNoSchema);
   return schemas;
 }
 
@@ -134,6 +139,11 @@ std::vector<std::string> path_with_temporary(const std::vector<std::string>& sch
   if (schemas.empty()) path.emplace_back(kPublicSchema);
   path.insert(path.end(), schemas.begin(), schemas.end());
   return path;
+}
+
+std::vector<std::string> path_of_routines(std::vector<std::string> session_path) {
+  std::replace(session_path.begin(), session_path.end(), std::string(kNoSchema), std::string(kPublicSchema));
+  return is_default_path(session_path) ? std::vector<std::string>() : session_path;
 }
 
 std::string_view without_search_path(std::string_view text) {

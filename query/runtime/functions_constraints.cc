@@ -5,6 +5,7 @@
 #include "compile/program_parts.h"
 #include "query/deferred_checks.h"
 #include "query/definitions.h"
+#include "query/key_rules.h"
 #include "runtime/function_body.h"
 
 // SET CONSTRAINTS.
@@ -25,8 +26,14 @@ struct FoundConstraints {
 
 void look_in_table(const Catalog& catalog, const storage::TableSchema& schema, std::string_view name,
                    FoundConstraints* found) {
-  for (const auto& index : schema.indexes)
-    if (index.constraint && bare_name(index.name) == name) found->any = found->has_firm = true;
+  for (const auto& index : schema.indexes) {
+    if (!index.constraint || bare_name(index.name) != name) continue;
+    found->any = true;
+    if (key_rules(catalog, index.id).is_deferrable)
+      found->keys.emplace_back(schema.id.value(), std::string(name));
+    else
+      found->has_firm = true;
+  }
   const auto rules = catalog.rules.find(schema.id);
   if (rules == catalog.rules.end()) return;
   for (const auto& check : rules->second.checks)

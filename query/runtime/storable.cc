@@ -13,16 +13,16 @@ namespace scyper::query {
 
 namespace {
 
-bool is_unstorable(const Datum& value) { return value.null == 0 && is_special_numeric(value); }
+bool is_special(const Datum& value) { return value.null == 0 && is_special_numeric(value); }
 
 int32_t rt_check_storable(ExecContext* c, const Datum* value, const SqlType* type) noexcept {
   if (value->null != 0) return 0;
   bool wrong = false;
   if (type->id == TypeId::kArray) {
     const ArrayValue* array = array_of(*value);
-    wrong = std::any_of(array->elements, array->elements + array->size, is_unstorable);
+    wrong = std::any_of(array->elements, array->elements + array->size, is_special);
   } else {
-    wrong = is_unstorable(*value);
+    wrong = value->scale == kBigScale;
   }
   return wrong ? c->fail(error_status(ValueError::kNumericUnstorable)) : 0;
 }
@@ -50,8 +50,7 @@ char* put_special_key(char* out, const Decimal& value) {
     for (char* byte = start; negative && byte < out; ++byte) *byte = static_cast<char>(~*byte);
     return out;
   }
-  *out++ = static_cast<char>(is_nan(value) ? 0xff : value.scale == kInfinityScale ? 0xfe : 0x01);
-  return out;
+  return storage::put_key_decimal(out, value.value, value.scale);
 }
 
 const ir::External k_rt_check_storable{"rt_check_storable", reinterpret_cast<void*>(&rt_check_storable), ir::Type::kI32,

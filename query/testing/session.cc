@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "base/object_name.h"
 #include "query/definitions.h"
 #include "query/error_status.h"
 #include "query/normalise.h"
@@ -184,7 +185,7 @@ std::vector<std::string> Session::path() const {
 
 void Session::note_search_path() {
   auto found = settings_.find("search_path");
-  auto schemas = schemas_of_path(found == settings_.end() ? "" : found->second);
+  auto schemas = schemas_of_path(found == settings_.end() ? kPublicSchema : found->second);
   CHECK(schemas.ok());
   search_path_ = *std::move(schemas);
   zone_ = time_mark([&](std::string_view name) {

@@ -26,7 +26,8 @@ Fixed fixed_message(ValueError error) {
     case ValueError::kNumericSpecial:
       return {"0A000", "NaN is not supported for numeric with a precision of up to 38 digits"};
     case ValueError::kNumericUnstorable:
-      return {"0A000", "tables cannot hold numeric values of more than 38 digits, NaN and infinities yet"};
+      return {"0A000",
+              "tables cannot hold numeric values of more than 38 digits, nor arrays with NaN and infinities, yet"};
     case ValueError::kSquareRootOfNegative:
       return {"2201F", "cannot take square root of a negative number"};
     case ValueError::kInt2Range:

@@ -1,0 +1,57 @@
+-- DEFERRABLE keys: unique when the statement ends, or the transaction.
+CREATE TABLE t (id int PRIMARY KEY DEFERRABLE, n int, UNIQUE (n) DEFERRABLE INITIALLY IMMEDIATE);
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+UPDATE t SET id = id + 1;
+SELECT * FROM t ORDER BY id;
+UPDATE t SET id = 5 - id, n = 60 - n;
+UPDATE t SET n = CASE n WHEN 30 THEN 40 ELSE 30 END WHERE n IN (30, 40);
+SELECT * FROM t ORDER BY id;
+INSERT INTO t VALUES (1, 100);
+INSERT INTO t VALUES (9, 40);
+INSERT INTO t VALUES (7, 70), (7, 71);
+INSERT INTO t VALUES (NULL, 80);
+INSERT INTO t VALUES (8, NULL), (9, NULL);
+UPDATE t SET id = 8 WHERE id = 9;
+DELETE FROM t WHERE id >= 8;
+INSERT INTO t VALUES (1, 10) ON CONFLICT (id) DO NOTHING;
+INSERT INTO t VALUES (1, 10) ON CONFLICT DO NOTHING;
+INSERT INTO t VALUES (1, 10) ON CONFLICT ON CONSTRAINT t_pkey DO UPDATE SET n = 1;
+-- within a transaction
+DO $$ BEGIN UPDATE t SET id = 2 WHERE id = 1; UPDATE t SET id = 1 WHERE id = 2 AND n = 30; END $$;
+DO $$ BEGIN SET CONSTRAINTS ALL DEFERRED; UPDATE t SET id = 2 WHERE id = 1; UPDATE t SET id = 1 WHERE id = 2 AND n = (SELECT min(n) FROM t WHERE id = 2); END $$;
+SELECT * FROM t ORDER BY id;
+DO $$ BEGIN SET CONSTRAINTS t_n_key DEFERRED; INSERT INTO t VALUES (11, 30); END $$;
+DO $$ BEGIN SET CONSTRAINTS t_n_key DEFERRED; INSERT INTO t VALUES (11, 30); SET CONSTRAINTS t_n_key IMMEDIATE; END $$;
+DO $$ BEGIN SET CONSTRAINTS t_n_key DEFERRED; INSERT INTO t VALUES (11, 30); DELETE FROM t WHERE n = 30 AND id <> 11; END $$;
+SELECT * FROM t ORDER BY id;
+CREATE TABLE d (a int, b text, CONSTRAINT d_key UNIQUE (a, b) DEFERRABLE INITIALLY DEFERRED, CONSTRAINT firm UNIQUE (b));
+DO $$ BEGIN INSERT INTO d VALUES (1, 'x'); INSERT INTO d VALUES (1, 'y'); UPDATE d SET b = 'z' WHERE b = 'x'; END $$;
+DO $$ BEGIN INSERT INTO d VALUES (1, 'x'); UPDATE d SET b = 'z' WHERE b = 'x'; END $$;
+ALTER TABLE d DROP CONSTRAINT firm;
+DO $$ BEGIN INSERT INTO d VALUES (1, 'x'); UPDATE d SET b = 'z' WHERE b = 'x'; DELETE FROM d WHERE b = 'z'; INSERT INTO d VALUES (1, 'z'), (1, 'w'); END $$;
+SELECT * FROM d ORDER BY b;
+INSERT INTO d VALUES (1, 'w');
+INSERT INTO d VALUES (1, NULL), (1, NULL);
+-- what the catalog says
+SELECT conname, contype, condeferrable, condeferred, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid IN ('t'::regclass, 'd'::regclass) ORDER BY conname;
+SELECT indexrelid::regclass, indisunique, indisprimary, indimmediate, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid IN ('t'::regclass, 'd'::regclass) ORDER BY indexrelid::regclass::text;
+SELECT constraint_name, constraint_type, is_deferrable, initially_deferred FROM information_schema.table_constraints WHERE table_name IN ('t', 'd') AND constraint_type <> 'CHECK' ORDER BY 1;
+-- changes of it
+CREATE TABLE child (t int REFERENCES t);
+CREATE TABLE child (t int REFERENCES t (n));
+ALTER TABLE t ADD PRIMARY KEY (n);
+ALTER TABLE t ALTER COLUMN id DROP NOT NULL;
+ALTER TABLE t RENAME CONSTRAINT t_n_key TO n_once;
+INSERT INTO t SELECT 50, max(n) FROM t;
+ALTER TABLE t ALTER CONSTRAINT n_once DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE t DROP CONSTRAINT n_once;
+INSERT INTO t SELECT 50, max(n) FROM t;
+ALTER TABLE t ADD CONSTRAINT again UNIQUE (n) DEFERRABLE INITIALLY DEFERRED;
+DELETE FROM t WHERE id = 50;
+ALTER TABLE t ADD CONSTRAINT again UNIQUE (n) DEFERRABLE INITIALLY DEFERRED;
+DO $$ BEGIN INSERT INTO t SELECT 50, max(n) FROM t; RAISE NOTICE '% rows', (SELECT count(*) FROM t); UPDATE t SET n = -1 WHERE id = 50; END $$;
+CREATE TABLE copied (LIKE t INCLUDING ALL);
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'copied'::regclass ORDER BY conname;
+INSERT INTO copied VALUES (1, 1), (1, 2);
+DROP INDEX again;
+SELECT id, n FROM t GROUP BY id;

@@ -1,0 +1,33 @@
+-- A whole row of a table, view or function of a named type keeps the names of its type beside column aliases; fields of
+-- the row are selected by the names of the alias.
+CREATE TABLE tab (i int, j text);
+INSERT INTO tab VALUES (1, 'x');
+CREATE VIEW v (k, l) AS SELECT * FROM tab;
+CREATE FUNCTION f() RETURNS SETOF tab LANGUAGE sql AS 'SELECT * FROM tab';
+CREATE FUNCTION g(OUT m int, OUT n text) LANGUAGE sql AS $$ SELECT 2, 'y' $$;
+SELECT row_to_json(t) FROM tab AS t (a, b);
+SELECT to_json(t), to_jsonb(t), row_to_json(t.*) FROM tab AS t (a, b);
+SELECT json_agg(t), jsonb_agg(t) FROM tab AS t (a, b);
+SELECT row_to_json(t) FROM tab AS t (a);
+SELECT row_to_json(t) FROM v AS t (a, b);
+SELECT row_to_json(v) FROM v;
+SELECT row_to_json(t) FROM f() AS t (a, b);
+SELECT row_to_json(f) FROM f();
+SELECT row_to_json(t) FROM tab, LATERAL (SELECT i + 1) AS t (a);
+SELECT row_to_json(t) FROM g() AS t (a, b);
+SELECT row_to_json(t) FROM (SELECT * FROM tab) AS t (a, b);
+SELECT row_to_json(t) FROM (SELECT * FROM tab) AS t (a);
+WITH w AS (SELECT * FROM tab) SELECT row_to_json(t) FROM w AS t (a, b);
+WITH w (c, d) AS (SELECT * FROM tab) SELECT row_to_json(w) FROM w;
+SELECT row_to_json(t) FROM unnest(ARRAY[1], ARRAY['q']) AS t (a, b);
+SELECT row_to_json(t) FROM (VALUES (1, 'x')) AS t (a, b);
+SELECT row_to_json(t) FROM (tab AS t1 (a, b) JOIN tab AS t2 (c, d) ON true) AS t;
+SELECT row_to_json(t) FROM (tab AS t1 (a, b) JOIN tab AS t2 (c, d) ON true) AS t (q, r, s);
+SELECT (t).a, (t).b FROM tab AS t (a, b);
+SELECT (t).* FROM tab AS t (a, b);
+SELECT t.* FROM tab AS t (a, b);
+SELECT (t).i FROM tab AS t (a, b);
+SELECT row_to_json(q) FROM (SELECT t.* FROM tab AS t (a, b)) q;
+SELECT row_to_json(ROW(t.*)) FROM tab AS t (a, b);
+UPDATE tab AS t SET j = 'z' RETURNING row_to_json(t);
+DO $$ DECLARE r record; BEGIN SELECT t.* INTO r FROM tab AS t (a, b); RAISE NOTICE '% %', r.a, r.b; END $$;

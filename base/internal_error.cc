@@ -13,6 +13,7 @@
 
 #include <cxxabi.h>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 
 namespace scyper {
@@ -129,6 +130,8 @@ Status status_of_exception(Phase phase, std::string_view text) {
     throw;
   } catch (const StackExhausted& exhausted) {
     return with_hint(sql_error("54001", exhausted.what()), "Nest the statement less deeply.");
+  } catch (const WorkInterrupted& interrupted) {
+    return sql_error("57014", interrupted.what());
   } catch (const std::bad_alloc&) {
     return sql_error("53200", "out of memory");
   } catch (const PhaseFault& fault) {

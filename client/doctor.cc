@@ -177,6 +177,16 @@ Finding examine_multicast(const server::NodeConfig& config) {
           "Nodes fall back to unicast. Look at the interface's address, its route for the group and the firewall."};
 }
 
+// Where redo leaves the machine without a key, which insecure_listen allows.
+std::optional<Finding> examine_multicast_key(const server::NodeConfig& config) {
+  const primary::ReplicationOptions& settings = config.engine.replication;
+  const bool is_local = settings.multicast_interface.empty() || settings.multicast_interface.starts_with("127.");
+  if ((is_local && settings.rdma.device.empty()) || !settings.multicast_key_file.empty()) return std::nullopt;
+  return Finding{Level::kWarning, "multicast key",
+                 "no multicast_key_file: whoever shares the network can send as the primary",
+                 "Make one for all nodes: openssl rand -hex 32 (docs/replication.md, Encryption)."};
+}
+
 // Devices of verbs; whether one of them carries multicast is tried by the node.
 Finding examine_rdma_devices() {
   std::error_code error;
@@ -295,6 +305,7 @@ std::vector<Finding> examine_network(const server::NodeConfig& config) {
   port("postgres_listen", config.server.postgres_listen);
   if (!config.cluster.name.empty()) port("peer_listen", config.cluster.peer_listen);
   all.push_back(examine_multicast(config));
+  if (auto found = examine_multicast_key(config); found.has_value()) all.push_back(*std::move(found));
   const primary::ReplicationOptions& replication = config.engine.replication;
   if (replication.transport != primary::TransportChoice::kRdma && replication.rdma.device.empty()) return all;
   all.push_back(examine_rdma_devices());

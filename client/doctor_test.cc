@@ -125,17 +125,24 @@ TEST_F(DoctorTest, TriesPorts) {
   ::close(taken);
 }
 
+bool has(const std::vector<Finding>& all, const std::string& name) {
+  return std::any_of(all.begin(), all.end(), [&](const Finding& each) { return each.name == name; });
+}
+
 TEST_F(DoctorTest, TriesMulticast) {
   config_.engine.replication.multicast_interface = "192.0.2.1";
   EXPECT_EQ(find(examine_network(config_), "multicast").level, Level::kWarning);
+  EXPECT_EQ(find(examine_network(config_), "multicast key").level, Level::kWarning);
+  config_.engine.replication.multicast_key_file = "key";
+  EXPECT_FALSE(has(examine_network(config_), "multicast key"));
+  config_.engine.replication.multicast_key_file = "";
+  config_.engine.replication.multicast_interface = "127.0.0.1";
+  EXPECT_FALSE(has(examine_network(config_), "multicast key"));
   config_.engine.replication.multicast_interface = "not an address";
   EXPECT_EQ(find(examine_network(config_), "multicast").level, Level::kWarning);
 }
 
 TEST_F(DoctorTest, LooksForRdma) {
-  const auto has = [](const std::vector<Finding>& all, const std::string& name) {
-    return std::any_of(all.begin(), all.end(), [&](const Finding& each) { return each.name == name; });
-  };
   EXPECT_FALSE(has(examine_network(config_), "RDMA devices"));
   config_.engine.replication.transport = primary::TransportChoice::kRdma;
   const bool is_there = std::filesystem::exists("/dev/infiniband/rdma_cm");

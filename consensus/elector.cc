@@ -424,6 +424,7 @@ void Elector::answer_fence(const Promise& wanted, bool granted) {
 
 void Elector::on_fence(const Promise& wanted, int64_t now_us) {
   if (state_ == State::kEnded) return;
+  if (!is_plausible(wanted.term)) return answer_fence(wanted, false);
   term_seen_ = std::max(term_seen_, wanted.term);
   if (is_barred(wanted) || !ballot_.admits(wanted)) return answer_fence(wanted, false);
   if (ballot_.is_stored(wanted)) return answer_fence(wanted, true);
@@ -454,6 +455,7 @@ void Elector::on_promise_stored(const Promise& promise, int64_t now_us) {
 }
 
 void Elector::on_fence_answer(const std::string& from, const FenceAnswer& answer, int64_t now_us) {
+  if (!is_plausible(answer.promised.term)) return;
   term_seen_ = std::max(term_seen_, answer.promised.term);
   if (state_ != State::kFencing || answer.term != term_) return;
   if (!answer.granted) {
@@ -505,6 +507,7 @@ void Elector::on_term_confirmed(uint64_t term, int64_t now_us) {
 }
 
 void Elector::on_refused(const Promise& promised, int64_t now_us) {
+  if (!is_plausible(promised.term)) return;
   term_seen_ = std::max(term_seen_, promised.term);
   if (!leads()) return;
   const bool is_another = promised.term > term_ || (promised.term == term_ && promised.node != options_.node);
@@ -512,7 +515,7 @@ void Elector::on_refused(const Promise& promised, int64_t now_us) {
 }
 
 bool Elector::takes_redo(const Promise& primaryship, int64_t now_us) {
-  if (state_ == State::kEnded) return false;
+  if (state_ == State::kEnded || !is_plausible(primaryship.term)) return false;
   term_seen_ = std::max(term_seen_, primaryship.term);
   if (ballot_.is_stored(primaryship)) return true;
   if (is_barred(primaryship) || !ballot_.admits(primaryship)) return false;

@@ -67,6 +67,25 @@ class ElectorTest : public testing::Test {
   std::vector<Action> actions_;
 };
 
+// Whoever reaches a voter may say any term: one that no election can have come to must leave terms for others.
+TEST_F(ElectorTest, PromisesNoTermThatElectionsCannotHaveReached) {
+  look(0);
+  for (const uint64_t term : {UINT64_MAX, uint64_t{1} << 40, 3 + Elector::kTermJumpMax + 1}) {
+    EXPECT_FALSE(elector_.is_plausible(term)) << term;
+    elector_.on_fence({term, "c", 1}, 0);
+    EXPECT_FALSE(elector_.takes_redo({term, "c", 1}, 0)) << term;
+    elector_.on_refused({term, "c", 1}, 0);
+    elector_.on_fence_answer("c", {4, false, {term, "c"}, {3, 10}, true}, 0);
+  }
+  EXPECT_EQ(count(Kind::kStorePromise), 0);
+  EXPECT_EQ(count(Kind::kAnswerFence), 3);
+  for (const Action& action : actions_) EXPECT_FALSE(action.answer.granted);
+  ASSERT_GE(run_until_campaign(0), 0);
+  EXPECT_EQ(find(Kind::kCampaign)->term, 4u);
+  elector_.on_fence({4 + Elector::kTermJumpMax, "c", 1}, 3000 * kMs);  // many failed campaigns are possible
+  EXPECT_EQ(count(Kind::kStorePromise), 1);
+}
+
 TEST_F(ElectorTest, CampaignsForAHigherTermWhenTheLeaderIsMissing) {
   view_.leader = Promise{3, "a"};
   EXPECT_EQ(run_until_campaign(0), -1);

@@ -281,6 +281,15 @@ void EtcdSupervisor::end(const std::string& why) {
 StatusOr<FenceAnswer> EtcdSupervisor::on_fence(const Promise& wanted) {
   const std::pair<std::string, uint64_t> key(wanted.node, wanted.term);
   before_fenced.fires();
+  const auto is_plausible = [&] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return elector_.is_plausible(wanted.term);
+  };
+  if (!is_plausible()) {
+    const std::string why = absl::StrCat("no election can have come to term ", wanted.term);
+    note_refused(absl::StrCat(why, ", which \"", wanted.node, "\" asks for"));
+    return absl::FailedPreconditionError(why);
+  }
   std::unique_lock<std::mutex> lock(mutex_);
   if (is_stopping_) return absl::UnavailableError("the node stops");
   answers_.erase(key);

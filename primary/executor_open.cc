@@ -2,7 +2,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/bounded_work.h"
 #include "base/check.h"
+#include "base/internal_error.h"
 #include "executor.h"
 #include "query/error_status.h"
 #include "query/program.h"
@@ -132,7 +134,12 @@ Status Executor::run_open(std::string_view sql, std::span<const Datum> parameter
                           const StatementLimits& limits) {
   query::Database* database = environment_->database;
   const std::string text = definitions_->with_temporary(sql);
-  SCYPER_ASSIGN_OR_RETURN(auto prepared, database->prepare_for(text, definitions_->catalog()));
+  const WorkLimits bounds{limits.cancelled, limits.deadline_ns};
+  const auto plan = [&] {
+    const BoundedWork work(bounds.bounds());
+    return database->prepare_for(text, definitions_->catalog());
+  };
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, contained(Phase::kPlanning, text, plan));
   switch (prepared->kind()) {
     case query::Prepared::Kind::kProgram: {
       const auto program = database->first_program_of(*prepared);

@@ -14,11 +14,17 @@ namespace scyper::primary {
 namespace {
 
 constexpr size_t kCachedStatements = 4096;
+// Of all that is kept of statements: 1/32 of the memory for tables, and enough for small nodes.
+constexpr size_t kCacheBytesMin = size_t{64} << 20, kCacheShare = 32;
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kPartitionsMax = 4096;
 constexpr int kWatchdogPeriodMs = 2;
 constexpr uint32_t kTicksPerSum = 25;                // counters are at most 50 ms old
 constexpr size_t kLoadBytesMax = size_t{512} << 20;  // becomes one record of the log
+
+size_t cache_bytes(const EngineOptions& options) {
+  return std::max(kCacheBytesMin, options.memory_bytes / kCacheShare);
+}
 
 Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 Status queue_full_error() {
@@ -82,9 +88,9 @@ StatusOr<std::unique_ptr<PartitionEngine>> PartitionEngine::create(const EngineO
 
 PartitionEngine::PartitionEngine(const EngineOptions& options)
     : options_(options),
-      statements_(kCachedStatements),
-      shared_(kCachedStatements),
-      verdicts_(kCachedStatements),
+      statements_(kCachedStatements, cache_bytes(options) / 2),
+      shared_(kCachedStatements, cache_bytes(options) * 7 / 16),
+      verdicts_(kCachedStatements, cache_bytes(options) / 16),
       rendezvous_(options.queue_capacity) {
   copy_memory_.bytes_max = options_.copy_bytes_max;
 }
@@ -313,6 +319,8 @@ void PartitionEngine::share(const PreparedStatement& seen, uint64_t catalog_vers
                             Companions companions) {
   SharedStatements::Found found{SharedStatements::State::kRefused, nullptr};
   auto statement = prepare_statement(ad_hoc->text.text, companions);
+  // the next one of this form may have more time or memory
+  if (sqlstate_of(statement.status()) == "57014" || sqlstate_of(statement.status()) == "53200") return;
   if (statement.ok()) {
     const auto& columns = (*statement)->columns();
     bool is_same = std::equal(columns.begin(), columns.end(), seen.columns().begin(), seen.columns().end(),

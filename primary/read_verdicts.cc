@@ -17,8 +17,23 @@ std::optional<ShortRead> ReadVerdicts::find(const std::string& shape, uint64_t c
 
 void ReadVerdicts::set(const std::string& shape, uint64_t catalog_version, ShortRead verdict, int64_t now_ns) {
   MutexLock lock(&mutex_);
-  if (by_shape_.size() >= capacity_ && !by_shape_.contains(shape)) by_shape_.clear();
+  const size_t bytes = sizeof(Entry) + shape.size();
+  if (bytes > bytes_max_) return;
+  if (const auto known = by_shape_.find(shape); known != by_shape_.end()) {
+    known->second = {catalog_version, verdict, now_ns};
+    return;
+  }
+  if (by_shape_.size() >= capacity_ || bytes_ + bytes > bytes_max_) {
+    by_shape_.clear();
+    bytes_ = 0;
+  }
   by_shape_[shape] = {catalog_version, verdict, now_ns};
+  bytes_ += bytes;
+}
+
+size_t ReadVerdicts::bytes() {
+  MutexLock lock(&mutex_);
+  return bytes_;
 }
 
 }  // namespace scyper::primary

@@ -15,10 +15,11 @@ namespace scyper::primary {
 // Threads: any.
 class ReadVerdicts {
  public:
-  explicit ReadVerdicts(size_t capacity) : capacity_(capacity) {}
+  ReadVerdicts(size_t capacity, size_t bytes_max) : capacity_(capacity), bytes_max_(bytes_max) {}
 
   std::optional<ShortRead> find(const std::string& shape, uint64_t catalog_version, int64_t now_ns);
   void set(const std::string& shape, uint64_t catalog_version, ShortRead verdict, int64_t now_ns);
+  size_t bytes();
 
  private:
   struct Entry {
@@ -28,7 +29,9 @@ class ReadVerdicts {
   };
 
   const size_t capacity_;
+  const size_t bytes_max_;
   Mutex mutex_;
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;                                 // of the shapes
   std::unordered_map<std::string, Entry> by_shape_ ABSL_GUARDED_BY(mutex_);  // emptied when it is full
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/mutex.h"
 #include "prepared_statement.h"
@@ -31,20 +32,26 @@ class SharedStatements {
     std::shared_ptr<const PreparedStatement> statement;
   };
 
-  explicit SharedStatements(size_t capacity) : capacity_(capacity) {}
+  SharedStatements(size_t capacity, size_t bytes_max) : capacity_(capacity), bytes_max_(bytes_max) {}
 
   Found find(std::string_view text, uint64_t catalog_version);
   void set(std::string_view text, uint64_t catalog_version, Found found);
+  size_t bytes();
 
  private:
   struct Entry {
     std::string text;
     uint64_t catalog_version = 0;
     Found found;
+    size_t bytes() const;  // about, of the text and the statement
   };
 
+  void trim(std::vector<Found>* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const size_t capacity_;
+  const size_t bytes_max_;
   Mutex mutex_;
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_text_ ABSL_GUARDED_BY(mutex_);
 };

@@ -588,9 +588,10 @@ TEST(SnapshotLossTest, SessionsOfLostSnapshotsSaySo) {
   EXPECT_EQ(next.number(), kTotalBalance) << next.status;
 }
 
+// Sessions that keep their snapshots, idle or not, leave a quarter of them to others.
 TEST(SnapshotCapsTest, Count) {
   EngineOptions options = Bank::small_options();
-  options.queries.snapshots.count_max = 3;
+  options.queries.snapshots.count_max = 4;
   Bank bank(options);
   Queries* queries = bank.engine().queries();
   std::vector<uint64_t> sessions;
@@ -600,9 +601,16 @@ TEST(SnapshotCapsTest, Count) {
     ASSERT_TRUE(session.ok()) << session.status();
     sessions.push_back(*session);
   }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(bank.run("UPDATE rates SET rate = 77 + " + std::to_string(i) + " WHERE id = 1").ok());
+    const Status refused = queries->open_session({}, nullptr).status();
+    EXPECT_EQ(sqlstate_of(refused), "53300");
+    EXPECT_NE(hint_of(refused).find("snapshots_max"), std::string::npos) << refused;
+    EXPECT_EQ(ask(queries, kSum).number(), kTotalBalance);
+  }
   ASSERT_TRUE(bank.run("UPDATE rates SET rate = 77 WHERE id = 1").ok());
-  EXPECT_EQ(sqlstate_of(ask(queries, kSum).status), "53300");
   ASSERT_TRUE(queries->close_session(sessions[1]).ok());
+  EXPECT_TRUE(queries->open_session({}, nullptr).ok());
   EXPECT_EQ(ask(queries, "SELECT rate FROM rates WHERE id = 1").number(), 77);
   EXPECT_EQ(ask(queries, "SELECT rate FROM rates WHERE id = 1", in_session(sessions[2])).number(), 2);
 }

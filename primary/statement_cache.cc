@@ -1,6 +1,9 @@
 #include "statement_cache.h"
 
 #include <utility>
+#include <vector>
+
+#include "query/statement_weight.h"
 
 namespace scyper::primary {
 
@@ -14,7 +17,7 @@ std::shared_ptr<const PreparedStatement> StatementCache::find(std::string_view t
 
 std::shared_ptr<const PreparedStatement> StatementCache::insert(std::shared_ptr<const PreparedStatement> statement,
                                                                 std::shared_ptr<const PreparedStatement> replaced) {
-  std::shared_ptr<const PreparedStatement> forgotten;  // freed without the lock, like the replaced one
+  std::vector<std::shared_ptr<const PreparedStatement>> forgotten;  // freed without the lock, like the replaced one
   MutexLock lock(&mutex_);
   auto found = by_text_.find(statement->text());
   if (found != by_text_.end()) {
@@ -25,14 +28,23 @@ std::shared_ptr<const PreparedStatement> StatementCache::insert(std::shared_ptr<
     by_text_.emplace((*place)->text(), place);
     return *place;
   }
+  const size_t bytes = query::statement_weight(statement->text());
+  if (bytes > bytes_max_) return statement;
+  bytes_ += bytes;
   statements_.push_front(std::move(statement));
   by_text_.emplace(statements_.front()->text(), statements_.begin());
-  if (statements_.size() > capacity_) {
-    forgotten = statements_.back();
-    by_text_.erase(forgotten->text());
+  while (statements_.size() > capacity_ || bytes_ > bytes_max_) {
+    forgotten.push_back(statements_.back());
+    bytes_ -= query::statement_weight(forgotten.back()->text());
+    by_text_.erase(forgotten.back()->text());
     statements_.pop_back();
   }
   return statements_.front();
+}
+
+size_t StatementCache::bytes() {
+  MutexLock lock(&mutex_);
+  return bytes_;
 }
 
 }  // namespace scyper::primary

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <vector>
 
+#include "base/bounded_work.h"
 #include "testing/session.h"
 
 // Input that is wrong or too much: each fails with its SQLSTATE, leaves nothing behind, and the database goes on.
@@ -189,6 +192,43 @@ TEST_P(WrongInputTest, MemoryOfTheDatabaseRunsOut) {
   EXPECT_EQ(small.text("SELECT b FROM t WHERE a = 7"), "seven");
 }
 
+// Not a row more fits. What frees memory works, and then rows fit again.
+TEST_P(WrongInputTest, FullDatabaseReadsDeletesTruncatesAndDrops) {
+  Session small(options_for(GetParam(), size_t{64} << 20));
+  const char* filler = "CREATE TABLE filler (a integer PRIMARY KEY, b varchar(200) NOT NULL)";
+  ASSERT_TRUE(
+      small.script("CREATE TABLE t (a integer PRIMARY KEY, b text, c integer); CREATE INDEX t_c ON t (c)").ok());
+  ASSERT_EQ(small.text(filler), "");
+  int next = 0;
+  const auto fill = [&](const std::string& table, const std::string& columns, int rows) {
+    std::string error;
+    while (error.empty()) {
+      error = small.text("INSERT INTO " + table + " SELECT i, " + columns + " FROM generate_series(" +
+                         std::to_string(next) + ", " + std::to_string(next + rows - 1) + ") g (i)");
+      next += rows;
+    }
+    EXPECT_EQ(error.substr(0, 11), "ERROR 53200");
+  };
+  for (int rows : {5000, 100, 1}) {
+    fill("t", "repeat('x', 500), i", rows);
+    fill("filler", "repeat('x', 150)", rows);
+  }
+  const int before = std::stoi(small.text("SELECT count(*) FROM t"));
+  EXPECT_GT(before, 5000);
+  EXPECT_EQ(small.text("SELECT a, length(b) FROM t WHERE c = 1"), "1|500");
+  EXPECT_EQ(small.text("DELETE FROM t WHERE a = 1"), "");
+  EXPECT_EQ(small.text("DELETE FROM t WHERE a < 5000"), "");
+  EXPECT_EQ(small.text("SELECT count(*) FROM t"), std::to_string(before - 5000));
+  EXPECT_EQ(small.text("INSERT INTO t VALUES (1, 'again', 1)"), "");
+  EXPECT_EQ(small.text("TRUNCATE t"), "");
+  EXPECT_EQ(small.text("INSERT INTO t SELECT i, repeat('x', 500), i FROM generate_series(1, 5000) g (i)"), "");
+  fill("t", "repeat('x', 500), i", 1000);
+  fill("t", "repeat('x', 500), i", 1);
+  EXPECT_EQ(small.text("DROP TABLE filler"), "");
+  EXPECT_EQ(small.text(filler), "");
+  EXPECT_EQ(small.text("INSERT INTO filler SELECT i, repeat('x', 150) FROM generate_series(1, 5000) g (i)"), "");
+}
+
 TEST_P(WrongInputTest, MemoryOfATransactionRunsOut) {
   ASSERT_TRUE(session_
                   .script("CREATE FUNCTION eat() RETURNS integer LANGUAGE plpgsql AS $$ DECLARE a text[]; BEGIN "
@@ -198,6 +238,80 @@ TEST_P(WrongInputTest, MemoryOfATransactionRunsOut) {
   EXPECT_EQ(state("SELECT eat()"), "53200");
   EXPECT_EQ(state("SELECT length(repeat(repeat('x', 1000000), 900))"), "53200");
   EXPECT_EQ(session_.text("SELECT count(*) FROM t"), "50");
+}
+
+#ifndef SCYPER_SANITIZED
+// Results and what makes them count for the statement's memory, wherever they are built.
+TEST_P(WrongInputTest, FunctionsKeepToTheMemoryOfTheStatement) {
+  const std::string large = "repeat('x', 1000000)", many = "array_fill(" + large + ", ARRAY[10000])";
+  for (const std::string& sql : std::vector<std::string>{
+           "array_to_string(" + many + ", ',')",
+           "format(repeat('%1$s', 10000), " + large + ")",
+           "format('%2147483647s', 'x')",
+           "regexp_replace(repeat('a', 1000000), 'a', repeat('x', 10000), 'g')",
+           "replace(repeat('a', 1000000), 'a', repeat('x', 10000))",
+           "json_build_array(VARIADIC " + many + ")",
+           "jsonb_build_array(VARIADIC " + many + ")",
+           "to_json(" + many + ")",
+           "('[' || repeat('[1],', 5000000) || '1]')::jsonb",
+           "jsonb_pretty(('[' || repeat('[1],', 5000000) || '1]')::jsonb)",
+           "(" + many + ")::text",
+           "(SELECT string_agg(" + large + ", ',') FROM generate_series(1, 10000))",
+           "(SELECT jsonb_agg(" + large + ") FROM generate_series(1, 10000))",
+       }) {
+    const std::string result = state("SELECT length((" + sql + ")::text)");
+    EXPECT_TRUE(result == "53200" || result == "54000") << sql << ": " << result;
+  }
+  EXPECT_EQ(session_.text("SELECT length(array_to_string(array_fill('ab'::text, ARRAY[100000]), ','))"), "299999");
+}
+#endif
+
+// Each would take hours.
+TEST_P(WrongInputTest, LongFunctionsEndWhenTheStatementIsCancelled) {
+  const std::string texts = "repeat('a', 20000000)";
+  for (const std::string& sql : std::vector<std::string>{
+           "length(regexp_replace(" + texts + ", 'a(.*z)?', 'b', 'g'))",
+           "array_length(regexp_split_to_array(" + texts + ", 'a(.*z)?'), 1)",
+           "regexp_count(" + texts + ", 'a(.*z)?')",
+           texts + " LIKE '%_' || repeat('a', 10000000) || 'b'",
+           "array_fill(1, ARRAY[5000000]) @> array_fill(2, ARRAY[5000000])",
+           "(('[' || repeat('1,', 100000) || '1]')::jsonb @> ('[' || repeat('2,', 100000) || '2]')::jsonb)",
+           "jsonb_path_exists(('[' || repeat('1,', 100000) || '1]')::jsonb, '$[*] ? (exists($[*] ? (@ == 2)))')",
+       }) {
+    session_.interrupt(Interrupt::kCancel);
+    EXPECT_EQ(state("SELECT " + sql), "57014") << sql;
+    session_.interrupt(Interrupt::kNone);
+  }
+  EXPECT_EQ(session_.text("SELECT 1"), "1");
+}
+
+// Quadratic, these would take hours.
+TEST_P(WrongInputTest, TextFunctionsTakeLinearTime) {
+  const std::string text = "repeat('a', 4000000)", part = "repeat('a', 2000000) || 'b' || repeat('a', 1000000)";
+  EXPECT_EQ(session_.text("SELECT position(" + part + " IN " + text + ")"), "0");
+  EXPECT_EQ(session_.text("SELECT length(replace(" + text + ", " + part + ", ''))"), "4000000");
+  EXPECT_EQ(session_.text("SELECT length(split_part(" + text + ", " + part + ", 1))"), "4000000");
+  EXPECT_EQ(session_.text("SELECT array_length(string_to_array(" + text + ", " + part + "), 1)"), "1");
+  EXPECT_EQ(session_.text("SELECT length(translate(repeat('z', 4000000), (SELECT string_agg(chr(i), '') FROM "
+                          "generate_series(256, 40000) i) || 'z', 'x'))"),
+            "0");
+  EXPECT_EQ(session_.text("SELECT length(btrim(" + text + ", repeat('b', 4000000) || 'a'))"), "0");
+  EXPECT_EQ(session_.text("SELECT translate('banana', 'ana', 'xyz'), btrim('éxé', 'é'), position('nan' IN 'banana')"),
+            "bxyxyx|x|3");
+}
+
+// By the thread that plans, whose session says when it has to end.
+TEST_P(WrongInputTest, PlanningEndsWhenItIsCancelled) {
+  std::string joins = "SELECT count(*) FROM t t0", subqueries = "SELECT 1";
+  for (int i = 1; i < 60; i++) joins += " JOIN t t" + std::to_string(i) + " ON t0.a = t" + std::to_string(i) + ".a";
+  for (int i = 0; i < 1000; i++) subqueries += " + (SELECT count(*) FROM t WHERE a = " + std::to_string(i) + ")";
+  const std::atomic<bool> cancelled{true};
+  for (const std::string& sql : {joins, subqueries}) {
+    const WorkLimits limits{&cancelled, 0};
+    const BoundedWork work(limits.bounds());
+    EXPECT_EQ(sqlstate_of(session_.database().prepare(sql).status()), "57014");
+  }
+  EXPECT_EQ(state(joins), "00000");
 }
 
 // What the log cannot take as one record fails before anything is there.

@@ -64,17 +64,10 @@ StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::start(const std::string& a
   endpoint->pages_ = std::move(pages);
   endpoint->host_ = address.substr(0, address.rfind(':'));
   if (endpoint->host_ == "0.0.0.0") endpoint->host_ = "127.0.0.1";
-  const char* settings[] = {"listening_ports",
-                            address.c_str(),
-                            "num_threads",
-                            "2",
-                            "request_timeout_ms",
-                            "5000",
-                            "decode_url",
-                            "yes",
-                            "enable_directory_listing",
-                            "no",
-                            nullptr};
+  const char* settings[] = {"listening_ports", address.c_str(),
+                            // a client that says nothing holds one of them until its time is over
+                            "num_threads", "32", "request_timeout_ms", "2000", "connection_queue", "200", "decode_url",
+                            "yes", "enable_directory_listing", "no", nullptr};
   mg_callbacks callbacks{};
   callbacks.log_message = keep_quiet;
   endpoint->context_ = mg_start(&callbacks, nullptr, settings);

@@ -20,7 +20,7 @@ struct HttpResponse {
   std::string policy = "default-src 'none'";  // what a browser may load for it
 };
 
-// A small HTTP server (CivetWeb, two threads of its own) for /metrics, /healthz, /readyz and what later needs a page.
+// A small HTTP server (CivetWeb, threads of its own) for /metrics, /healthz, /readyz and what later needs a page.
 class HttpEndpoint {
  public:
   using Page = std::function<HttpResponse()>;

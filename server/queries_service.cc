@@ -12,6 +12,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "audit_log.h"
+#include "base/bounded_work.h"
+#include "base/internal_error.h"
 #include "caller.h"
 #include "copy_in.h"
 #include "deadline.h"
@@ -146,14 +148,16 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
     std::vector<Datum> arguments;
     RowArena arena;
     if (request().has_query() && queries != nullptr && queries->is_query(sql)) {
-      SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(sql, request().query().session()));
+      SCYPER_ASSIGN_OR_RETURN(auto description,
+                              bounded(sql, [&] { return queries->describe(sql, request().query().session()); }));
       SCYPER_RETURN_IF_ERROR(decode(description.parameters, &arguments, &arena));
       Status status = run_query(queries, sql, arguments, &description.parameters);
       if (!is_for_transactions(status)) return status;
     }
     if (caller_.reads_only) return Authorization::read_only_error();
     SCYPER_RETURN_IF_ERROR(check_writes());
-    SCYPER_ASSIGN_OR_RETURN(Statements::Pointer statement, node_->statements.prepare(sql));
+    SCYPER_ASSIGN_OR_RETURN(Statements::Pointer statement,
+                            bounded(sql, [&] { return node_->statements.prepare(sql); }));
     SCYPER_RETURN_IF_ERROR(decode(statement->parameter_types(), &arguments, &arena));
     query::ResultSet result;
     set_waiting(false);
@@ -161,6 +165,16 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
         RequestProtocol::kExecute, sql, [&] { return node_->engine->execute(sql, arguments, &result, limits_); }));
     send(result);
     return {};
+  }
+
+  // Plans and waits for a turn, too, end once the call is cancelled or its time is over.
+  template <class Work>
+  auto bounded(const std::string& sql, const Work& work) -> decltype(work()) {
+    const WorkLimits limits{&cancelled_, limits_.deadline_ns};
+    return contained(Phase::kPlanning, sql, [&] {
+      const BoundedWork bounded_work(limits.bounds());
+      return work();
+    });
   }
 
   // Whether what is no query of a snapshot may run.
@@ -254,7 +268,8 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
                   const query::QueryOptions& options, const std::string& notice, bool* has_begun) {
     stale_notice_ = notice;
     set_waiting(true);
-    SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream, queries->run(sql, arguments, options));
+    SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<query::QueryStream> stream,
+                            bounded(sql, [&] { return queries->run(sql, arguments, options); }));
     *has_begun = true;
     set_waiting(false);
     set_stream(stream.get());

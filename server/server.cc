@@ -156,6 +156,16 @@ std::vector<MetricsRegistry::Registration> observe_tls(MetricsRegistry* metrics,
   return observed;
 }
 
+// Beyond the memory gRPC reads no more, and ends streams; beyond the threads it refuses calls of services that block.
+void set_quota(const ServerOptions& options, grpc::ServerBuilder* builder) {
+  constexpr size_t kMemoryMin = size_t{1} << 30, kMessages = 256;
+  constexpr uint32_t kThreadsPerThread = 4;
+  grpc::ResourceQuota quota("scyper");
+  quota.Resize(std::max(kMemoryMin, kMessages * options.message_bytes_max));
+  quota.SetMaxThreads(static_cast<int>(kThreadsPerThread * (options.statement_threads + options.query_threads)));
+  builder->SetResourceQuota(quota);
+}
+
 void set_channel_arguments(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(options.message_bytes_max));
   // Two nodes on one port would silently share its clients.
@@ -222,6 +232,7 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   auto parts = std::make_unique<Parts>(options, engine, metrics);
   grpc::ServerBuilder builder;
   set_channel_arguments(options, &builder);
+  set_quota(options, &builder);
   builder.RegisterService(&parts->transactions);
   builder.RegisterService(&parts->queries);
   builder.RegisterService(&parts->admin);

@@ -1,8 +1,14 @@
 #include "statements.h"
 
+#include "query/statement_weight.h"
 #include "server/packed.h"
 
 namespace scyper::server {
+
+namespace {
+// Of all that is kept, beside its number: what statements take, about, and the texts of queries.
+constexpr size_t kBytesMax = size_t{256} << 20, kTextBytesMax = size_t{64} << 20;
+}  // namespace
 
 // FNV-1a, 64 bits: fixed for ever, as clients keep ids. Equal hashes of two texts are refused by prepare().
 uint64_t Statements::id_of(std::string_view sql) {
@@ -16,8 +22,12 @@ uint64_t Statements::Texts::add(std::string_view sql) {
   absl::MutexLock lock(&mutex_);
   if (!by_id_.emplace(id, sql).second) return id;
   order_.push_back(id);
-  if (order_.size() > kMax) {
-    by_id_.erase(order_.front());
+  size_t bytes = 0;
+  for (const auto& [known, text] : by_id_) bytes += text.size();
+  while (order_.size() > kMax || (bytes > kTextBytesMax && order_.size() > 1)) {
+    const auto oldest = by_id_.find(order_.front());
+    bytes -= oldest->second.size();
+    by_id_.erase(oldest);
     order_.pop_front();
   }
   return id;
@@ -46,7 +56,11 @@ StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql, std::str
   if (by_id_.contains(id)) return statement;
   entries_.push_front(Entry{id, statement});
   by_id_[id] = entries_.begin();
-  if (entries_.size() > capacity_) {
+  size_t bytes = 0;
+  for (const Entry& entry : entries_) bytes += query::statement_weight(entry.statement->text());
+  // the newest stays whatever it weighs: its client is about to call it
+  while (entries_.size() > capacity_ || (bytes > kBytesMax && entries_.size() > 1)) {
+    bytes -= query::statement_weight(entries_.back().statement->text());
     by_id_.erase(entries_.back().id);
     entries_.pop_back();
   }

@@ -20,6 +20,7 @@
 #include "copy_ahead.h"
 #include "page_ahead.h"
 #include "poison.h"
+#include "storage/memory_reserve.h"
 
 namespace scyper::storage {
 namespace {
@@ -65,7 +66,8 @@ class MappedArena final : public Arena {
     size_t offset;
     {
       MutexLock lock(&mutex_);
-      if (bytes > budget_bytes_ || used_bytes_.load(std::memory_order_relaxed) > budget_bytes_ - bytes) return nullptr;
+      const size_t budget = ReserveScope::is_open() ? budget_bytes_ : budget_bytes_ - reserved_bytes(budget_bytes_);
+      if (bytes > budget || used_bytes_.load(std::memory_order_relaxed) > budget - bytes) return nullptr;
       if (!take_extent(bytes, align, &offset)) return nullptr;
       used_bytes_.fetch_add(bytes, std::memory_order_relaxed);
       collect_dirty(offset, bytes, &dirty);

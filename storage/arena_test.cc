@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "gtest/gtest.h"
 #include "node_pool.h"
+#include "storage/memory_reserve.h"
 
 namespace scyper::storage {
 namespace {
@@ -64,6 +65,21 @@ TEST_P(ArenaTest, GivesZeroedAlignedBlocks) {
 
 TEST_P(ArenaTest, RefusesBeyondBudgetAndReserve) {
   auto arena = *Arena::create(64 * kMegabyte, 4 * kMegabyte, GetParam());
+  // the last part is for what frees memory
+  EXPECT_EQ(arena->allocate(4 * kMegabyte), nullptr);
+  void* rows = arena->allocate(4 * kMegabyte - reserved_bytes(4 * kMegabyte));
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(arena->allocate(1), nullptr);
+  {
+    const ReserveScope outer;
+    const ReserveScope inner;
+    void* change = arena->allocate(1);
+    EXPECT_NE(change, nullptr);
+    arena->free(change, 1);
+  }
+  EXPECT_EQ(arena->allocate(1), nullptr);
+  arena->free(rows, 4 * kMegabyte - reserved_bytes(4 * kMegabyte));
+  const ReserveScope reserve;
   void* block = arena->allocate(4 * kMegabyte);
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(arena->allocate(1), nullptr);
@@ -108,6 +124,7 @@ TEST_P(ArenaTest, RandomBlocksMergeAgain) {
   }
   for (const Block& block : blocks) arena->free(block.start, block.bytes);
   EXPECT_EQ(arena->used_bytes(), 0u);
+  const ReserveScope all;
   EXPECT_NE(arena->allocate(64 * kMegabyte), nullptr);
 }
 

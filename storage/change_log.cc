@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "definition_entry.h"
 #include "row_change_format.h"
+#include "storage/memory_reserve.h"
 #include "storage/temporary.h"
 #include "tuple_undo.h"
 
@@ -18,6 +19,11 @@ constexpr size_t kBlockBytes = kArenaGranuleBytes;
 constexpr size_t kFirstRedoBytes = kArenaGranuleBytes;
 
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+void* allocate(Arena* arena, size_t bytes) noexcept {
+  const ReserveScope reserve;
+  return arena->allocate(bytes);
+}
 
 }  // namespace
 
@@ -65,7 +71,7 @@ bool ChangeLog::next_block(size_t bytes) noexcept {
   const size_t wanted = round_up(sizeof(Block) + bytes, kBlockBytes);
   Block* next = block_ == nullptr ? first_block_ : block_->next;
   if (next == nullptr || next->bytes < wanted) {
-    auto* fresh = static_cast<Block*>(arena_->allocate(wanted));
+    auto* fresh = static_cast<Block*>(allocate(arena_, wanted));
     if (fresh == nullptr) {
       last_result_ = ChangeResult::kOutOfMemory;
       return false;
@@ -88,7 +94,7 @@ bool ChangeLog::grow_redo(size_t bytes) noexcept {
   }
   size_t capacity = std::max(redo_capacity_, kFirstRedoBytes);
   while (capacity < used + bytes) capacity *= 2;
-  auto* fresh = static_cast<char*>(arena_->allocate(capacity));
+  auto* fresh = static_cast<char*>(allocate(arena_, capacity));
   if (fresh == nullptr) {
     last_result_ = ChangeResult::kOutOfMemory;
     return false;
@@ -106,7 +112,7 @@ bool ChangeLog::grow_redo(size_t bytes) noexcept {
 
 bool ChangeLog::refill_reserve() noexcept {
   while (reserve_held_ < reserve_wanted_) {
-    auto* block = static_cast<Block*>(arena_->allocate(options_.reserve_bytes));
+    auto* block = static_cast<Block*>(allocate(arena_, options_.reserve_bytes));
     if (block == nullptr) return false;
     *block = {reserve_, options_.reserve_bytes};
     reserve_ = block;
@@ -137,6 +143,7 @@ bool ChangeLog::release_reserve() noexcept {
 // The payloads of a row lie above its entry. They are freed after the row is restored, because keys are erased by what
 // the cells refer to.
 void ChangeLog::rollback_to(const Mark& mark) noexcept {
+  const ReserveScope reserve;
   while (head_.top != mark.top) {
     UndoEntry* row = head_.top;
     if (is_definition(row)) [[unlikely]] {

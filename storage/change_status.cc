@@ -42,7 +42,7 @@ Status change_status(ChangeResult result, const ChangeLog& log, Table::DatumForm
     case ChangeResult::kOk:
       return absl::OkStatus();
     case ChangeResult::kOutOfMemory:
-      return out_of_memory();
+      return with_hint(out_of_memory(), "Raise memory, or free some: TRUNCATE, DROP, or DELETE fewer rows at once.");
     case ChangeResult::kRedoLimit:
       return with_hint(sql_error("53400", "transaction writes more than " +
                                               std::to_string(log.options().redo_limit_bytes) + " bytes of redo log"),

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "storage/arena.h"
 #include "storage/child_process.h"
+#include "storage/memory_reserve.h"
 
 namespace scyper::storage {
 namespace {
@@ -83,6 +84,11 @@ std::unique_ptr<Arena> make_arena() {
   return arena.ok() ? *std::move(arena) : nullptr;
 }
 
+char* allocate_all(Arena* arena) {
+  const ReserveScope reserve;
+  return static_cast<char*>(arena->allocate(kBytes));
+}
+
 TEST(ReservedPagesTest, TooSmallPoolIsAnErrorThatSaysWhatIsNeeded) {
   Pool pool(kPages - 1);
   NEED_POOL(pool);
@@ -101,7 +107,7 @@ TEST(ReservedPagesTest, PagesAreThePoolsAndTheBudgetIsTheLimit) {
     ASSERT_NE(arena, nullptr);
     EXPECT_EQ(read_huge_page_pool().available(), 0u);  // promised before they are touched
     arena->fault_ahead();
-    char* bytes = static_cast<char*>(arena->allocate(kBytes));
+    char* bytes = allocate_all(arena.get());
     ASSERT_NE(bytes, nullptr);
     std::memset(bytes, 'a', kBytes);
     EXPECT_EQ(arena->allocate(1), nullptr);
@@ -120,7 +126,7 @@ TEST(ReservedPagesTest, AllPagesAreCopiedAheadWhileTheChildLives) {
   auto arena = make_arena();
   ASSERT_NE(arena, nullptr);
   arena->copy_ahead(uint64_t{1} << 40);
-  char* bytes = static_cast<char*>(arena->allocate(kBytes));
+  char* bytes = allocate_all(arena.get());
   std::memset(bytes, 'a', kBytes);
   Reader reader(bytes);
   ASSERT_NE(reader.child(), nullptr);
@@ -145,7 +151,7 @@ TEST(ReservedPagesTest, NothingIsCopiedForAChildThatHasEnded) {
   auto arena = make_arena();
   ASSERT_NE(arena, nullptr);
   arena->copy_ahead(uint64_t{1} << 40);
-  char* bytes = static_cast<char*>(arena->allocate(kBytes));
+  char* bytes = allocate_all(arena.get());
   std::memset(bytes, 'a', kBytes);
   auto gone = ChildProcess::fork({}, [](int) { return 0; });
   ASSERT_TRUE(gone.ok());
@@ -166,7 +172,7 @@ TEST(ReservedPagesTest, CopyingAheadLeavesAQuarterOfThePool) {
   auto arena = make_arena();
   ASSERT_NE(arena, nullptr);
   arena->copy_ahead(uint64_t{1} << 40);
-  char* bytes = static_cast<char*>(arena->allocate(kBytes));
+  char* bytes = allocate_all(arena.get());
   std::memset(bytes, 'a', kBytes);
   Reader reader(bytes);
   arena->forked(reader.pid());
@@ -183,7 +189,7 @@ TEST(ReservedPagesTest, ForksOneAfterTheOtherShareTheLimit) {
   auto arena = make_arena();
   ASSERT_NE(arena, nullptr);
   arena->copy_ahead(uint64_t{1} << 40);
-  char* bytes = static_cast<char*>(arena->allocate(kBytes));
+  char* bytes = allocate_all(arena.get());
   std::memset(bytes, 'a', kBytes);
   Reader first(bytes);
   arena->forked(first.pid());
@@ -208,7 +214,7 @@ TEST(ReservedPagesTest, AnExhaustedPoolEndsTheChildAndNotTheParent) {
   auto arena = make_arena();
   ASSERT_NE(arena, nullptr);
   arena->copy_ahead(uint64_t{1} << 40);
-  char* bytes = static_cast<char*>(arena->allocate(kBytes));
+  char* bytes = allocate_all(arena.get());
   std::memset(bytes, 'a', kBytes);
   Reader reader(bytes);
   arena->forked(reader.pid());

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
@@ -35,10 +36,15 @@ namespace {
 bool is_too_complex(uint64_t bound_expressions, size_t source_bytes) {
   return bound_expressions > 1000000 + 16 * source_bytes;
 }
+
+void check_bounds() {
+  check_stack();
+  poll_work();
+}
 }  // namespace
 
 StatusOr<BoundPtr> Binder::bind(const ast::Expr& expr, const Scope* scope) {
-  check_stack();
+  check_bounds();
   if (is_too_complex(++bound_expressions_, source_.size()))
     return with_detail(error("54001", "statement is too complex", expr.location),
                        "BETWEEN, IN, NULLIF and CASE are nested too deeply in each other.");

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
@@ -162,6 +163,7 @@ StatusOr<BoundPtr> Binder::bind_column(const ast::ColumnRef& ref, const Scope* s
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectStatement& select, const Scope* parent,
                                                           bool keep_unknown) {
   check_stack();
+  poll_work();
   if (select.into) return error("0A000", "SELECT INTO table is not supported", select.location);
   if (has_expanded_sets(select, catalog_, is_set_function)) return bind_expanded_sets(select, parent, keep_unknown);
   const Nested nested(this);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/bounded_work.h"
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "parse/type_resolver.h"
@@ -61,6 +62,7 @@ bool find_cast(TypeId from, TypeId to, Coercion* context) {
 std::string name_of_type(const SqlType& type) { return type_name(plain_type(type)); }
 
 void* take_from_string(void* arg, size_t size) noexcept {
+  const BoundedWork::Pause pause;
   // The binder's constants live as long as the program: one block each, owned by the expression's text.
   auto* blocks = static_cast<std::vector<std::unique_ptr<char[]>>*>(arg);
   blocks->push_back(std::make_unique<char[]>(size + 16));

@@ -1,5 +1,6 @@
 #include <deque>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "codegen/generator.h"
 #include "codegen/membership.h"
@@ -30,6 +31,7 @@ Value integer_value(const SqlType& type, ir::Reg reg) {
 
 Value Generator::gen(const BoundExpr& expr) {
   check_stack();
+  poll_work();
   switch (expr.kind) {
     case BoundKind::kConst:
       return constant_value(expr);
@@ -101,6 +103,7 @@ Value Generator::gen(const BoundExpr& expr) {
 // Jumps to if_true or if_false; NULL counts as false, as in WHERE.
 void Generator::gen_condition(const BoundExpr& expr, Block if_true, Block if_false, int likely) {
   check_stack();
+  poll_work();
   if (is_logic(expr.kind)) return gen_logic(expr, if_true, if_false, if_false);
   Value value = gen(expr);
   Reg truth = value.a;
@@ -386,6 +389,7 @@ std::optional<Value> Generator::constant_array(const BoundExpr& cast) {
     return std::nullopt;
   std::deque<std::string> memory;
   auto allocate = [](void* pieces, size_t size) noexcept -> void* {
+    const BoundedWork::Pause pause;
     return static_cast<std::deque<std::string>*>(pieces)->emplace_back(size, '\0').data();
   };
   Datum datum;

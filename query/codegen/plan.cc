@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/bounded_work.h"
 #include "base/internal_error.h"
 #include "base/invariant.h"
 #include "bind/shape.h"
@@ -125,6 +126,7 @@ bool reads_rows(const Plan& plan) {
 }
 void check_shapes(const PlanNode& node) {
   check_stack();
+  poll_work();
   visit_own(node, check_shape);
   for (const auto& input : node.inputs) {
     INVARIANT(input != nullptr);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/bounded_work.h"
 #include "base/check.h"
 #include "base/invariant.h"
 #include "codegen/generator.h"
@@ -48,6 +49,7 @@ bool shows_places(const BoundQuery& query, const JoinPlan& plan) {
 
 void Generator::gen_query(const BoundQuery& query, const Consumer& consume) {
   check_stack();
+  poll_work();
   if (query.with != nullptr) return gen_changing_query(query, consume);
   gen_plain_query(query, consume);
 }

@@ -29,6 +29,7 @@
 #include "query/named_text.h"
 #include "query/query_threads.h"
 #include "query/search_path.h"
+#include "query/statement_weight.h"
 #include "runtime/column_bounds.h"
 #include "runtime/swap.h"
 #include "storage/temporary.h"
@@ -379,6 +380,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
 
 namespace {
 constexpr size_t kDynamicProgramsMax = 256;
+constexpr size_t kDynamicBytesMax = size_t{64} << 20;  // of what they take, about
 
 bool runs_dynamically(ast::StatementKind kind) {
   using Kind = ast::StatementKind;
@@ -480,7 +482,9 @@ StatusOr<std::shared_ptr<const Program>> Compiler::find_dynamic_program(std::str
     if (std::string hint = hint_of(failed); !hint.empty()) plain = with_hint(plain, hint);
     return plain;
   }
-  if (routines->dynamic.size() >= kDynamicProgramsMax) routines->dynamic.clear();
+  size_t bytes = statement_weight(key);
+  for (const auto& [known, kept] : routines->dynamic) bytes += statement_weight(known);
+  if (routines->dynamic.size() >= kDynamicProgramsMax || bytes > kDynamicBytesMax) routines->dynamic.clear();
   routines->dynamic.emplace(std::move(key), *program);
   return with_routines(*program);
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compile/definition.h"
 #include "parse/text.h"
+#include "storage/memory_reserve.h"
 
 // DROP, TRUNCATE
 namespace scyper::query {
@@ -164,7 +165,7 @@ Status Definer::drop_references_to(const std::string& table, const storage::Inde
   return absl::OkStatus();
 }
 
-// A truncated table is a new empty one under the same definition.
+// A truncated table is a new empty one under the same definition. A full database must be able to make it.
 Status Definer::truncate(const ast::TruncateStatement& truncate, ResultSet* result) {
   std::vector<std::string> names;
   for (const auto& ref : truncate.tables) {
@@ -191,6 +192,7 @@ Status Definer::truncate(const ast::TruncateStatement& truncate, ResultSet* resu
       names.push_back(other);
     }
   }
+  const storage::ReserveScope reserve;
   for (const std::string& name : names) {
     storage::TableSchema schema = old_->find_table(name)->schema();
     const TableId id = schema.id;

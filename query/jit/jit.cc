@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "base/bounded_work.h"
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/internal_error.h"
@@ -106,6 +107,7 @@ class OrcJit final : public Jit {
   explicit OrcJit(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   StatusOr<std::shared_ptr<const NativeCode>> compile(const ir::Function& given, Tier tier) override {
+    const BoundedWork::Pause pause;  // LLVM is not to be left by an exception
     DCHECK(ir::verify(given).empty());
     ir::Function swapped;
     if (ir::needs_swaps(given)) {
@@ -136,6 +138,7 @@ class OrcJit final : public Jit {
   }
 
   StatusOr<std::string> assembly(const ir::Function& given, Tier tier) override {
+    const BoundedWork::Pause pause;
     const ir::Function function = ir::with_swaps(given, form_of(tier));
     std::string text;
     SCYPER_RETURN_IF_ERROR(with_generator(tier, [&](CodeGenerator& generator) -> Status {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/expressions.h"
@@ -18,6 +19,7 @@ Aggregate PlanBuilder::count_rows() {
 
 BoundPtr PlanBuilder::resolve(const BoundExpr& expr) const {
   check_stack();
+  poll_work();
   BoundPtr copy = clone(expr);
   rewrite(&copy, [&](BoundPtr* e) {
     if ((*e)->kind == BoundKind::kWindow) {
@@ -51,6 +53,7 @@ std::vector<BoundPtr> PlanBuilder::resolve_all(const std::vector<BoundPtr>& expr
 
 PlanBuilder::Built PlanBuilder::build(const BoundQuery& query) {
   check_stack();
+  poll_work();
   // Names of groups and windows are those of one build: the query may be built again, or run where it stands.
   auto groups = groups_;
   auto windows = windows_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "bind/make.h"
 #include "bind/statement_reads.h"
@@ -11,6 +12,7 @@ namespace scyper::query {
 
 void rewrite(BoundPtr* expr, const Rewriter& f) {
   check_stack();
+  poll_work();
   if (*expr == nullptr || f(expr)) return;
   for (auto& arg : (*expr)->args) rewrite(&arg, f);
   if ((*expr)->query != nullptr) rewrite((*expr)->query.get(), f);
@@ -18,6 +20,7 @@ void rewrite(BoundPtr* expr, const Rewriter& f) {
 
 void rewrite(BoundQuery* query, const Rewriter& f) {
   check_stack();
+  poll_work();
   for (auto& entry : query->from) {
     for (auto& on : entry.on) rewrite(&on, f);
     if (entry.relation->query != nullptr) rewrite(entry.relation->query.get(), f);

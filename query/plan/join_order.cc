@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "plan/expressions.h"
 #include "plan/physical.h"
@@ -129,6 +130,7 @@ class JoinOrder {
   }
 
   void consider(Set a, Set b) {
+    poll_work();
     pairs_++;
     auto left = best_.find(a), right = best_.find(b);
     if (left == best_.end() || right == best_.end()) return;
@@ -160,6 +162,7 @@ class JoinOrder {
   double rows_of(Set a, double a_rows, Set b, double b_rows) {
     auto known = rows_.find(a | b);
     if (known != rows_.end()) return known->second;
+    poll_work();
     bool ignored = false;
     double s = planner_.estimator().join_selectivity(between(a, b, &ignored), relations(a), a_rows, b_rows);
     return rows_[a | b] = std::max(1.0, a_rows * b_rows * s);

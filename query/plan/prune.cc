@@ -1,5 +1,6 @@
 #include <map>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "plan/expressions.h"
 #include "plan/physical.h"
@@ -40,6 +41,7 @@ class Pruner {
  private:
   void visit(PlanNode* node, Columns needed) {
     check_stack();
+    poll_work();
     std::set<uint32_t> produced = produced_by(*node);
     for (const auto& [id, column] : needed)
       if (produced.count(id.relation) != 0) node->needed.push_back(column);

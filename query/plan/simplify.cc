@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/expressions.h"
@@ -49,6 +50,7 @@ class Simplifier {
 
   void visit(PlanPtr* node) {
     check_stack();
+    poll_work();
     switch ((*node)->kind) {
       case PlanKind::kFilter: {
         std::vector<BoundPtr> conjuncts = std::move((*node)->conjuncts);

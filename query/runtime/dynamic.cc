@@ -194,7 +194,11 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   const auto path = with_temporary(parts.search_path, *catalog, session_temporary_schema());
   const std::string sql = with_roles(
       parts.roles, with_time_zone(session_zone_mark(), with_search_path(path, {text, static_cast<size_t>(size)})));
-  auto made = parts.compiler->dynamic_program(sql, given, catalog);
+  const auto compile = [&] {
+    const BoundedWork work(work_bounds(c));
+    return parts.compiler->dynamic_program(sql, given, catalog);
+  };
+  auto made = compile();
   if (!made.ok()) return c->fail(made.status());
   if (*made == nullptr) return define(c, sql, args, given, wants_rows != 0);
   const Program& program = **made;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <new>
 
+#include "base/bounded_work.h"
 #include "base/copy.h"
 #include "base/object_name.h"
 #include "query/result.h"
@@ -16,6 +17,7 @@
 namespace scyper::query {
 
 int32_t ExecContext::fail(std::string_view sqlstate, std::string_view message, bool catchable) noexcept {
+  const BoundedWork::Pause pause;
   error.sqlstate = sqlstate;
   if (message.find('\x01') == std::string_view::npos)
     error.message = message;
@@ -30,6 +32,7 @@ int32_t ExecContext::fail(std::string_view sqlstate, std::string_view message, b
 }
 
 int32_t ExecContext::fail(const Status& status, bool catchable) noexcept {
+  const BoundedWork::Pause pause;
   fail(sqlstate_of(status), std::string_view(status.message().data(), status.message().size()), catchable);
   error.detail = detail_of(status);
   error.hint = hint_of(status);
@@ -69,6 +72,7 @@ void ScratchArena::Unmap::operator()(char* block) const noexcept {
 }
 
 char* ScratchArena::allocate_slow(size_t bytes) noexcept {
+  const BoundedWork::Pause pause;  // it has a bound of its own
   // blocks kept from before are used again, in order
   while (current_ + 1 < blocks_.size()) {
     Block& next = blocks_[++current_];

@@ -5,11 +5,9 @@
 
 #include "base/copy.h"
 #include "base/version.h"
-#include "runtime/memory.h"
+#include "runtime/function_body.h"
 #include "types/binary.h"
 #include "types/datetime.h"
-#include "types/datum_text.h"
-#include "types/decimal.h"
 #include "types/interval.h"
 #include "types/scalar.h"
 #include "types/text.h"
@@ -18,25 +16,11 @@ namespace scyper::query {
 
 namespace {
 
-int32_t done(ExecContext* c, ValueError error, std::string_view text = {}, const SqlType& type = {}) {
-  if (error == ValueError::kNone) [[likely]]
-    return 0;
-  if (error == ValueError::kOutOfMemory) return fail_memory(c);
-  return c->fail(error_status(error, type, text));
-}
-void give(Datum* out, std::string_view text) { *out = string_datum(text.data(), text.size()); }
-int32_t int4(const Datum& datum) { return static_cast<int32_t>(datum.lo); }
-double float8(const Datum& datum) { return __builtin_bit_cast(double, datum.lo); }
-
-#define FN(name)                                                                         \
-  int32_t fn_##name([[maybe_unused]] ExecContext* c, [[maybe_unused]] const Datum* args, \
-                    [[maybe_unused]] int64_t count, Datum* out, [[maybe_unused]] const SqlType* types) noexcept
-
 extern "C" {
 
 // --- dates ---
 
-FN(date_add) {
+SCYPER_FUNCTION(date_add) {
   // types are given where the date is the second argument
   const int date_at = types != nullptr && types[0].id != TypeId::kDate ? 1 : 0;
   int32_t date = 0;
@@ -44,19 +28,19 @@ FN(date_add) {
   *out = int_datum(date);
   return done(c, error);
 }
-FN(date_subtract) {
+SCYPER_FUNCTION(date_subtract) {
   int32_t date = 0;
   ValueError error = date_subtract_days(int4(args[0]), int4(args[1]), &date);
   *out = int_datum(date);
   return done(c, error);
 }
-FN(date_difference) {
+SCYPER_FUNCTION(date_difference) {
   int32_t days = 0;
   ValueError error = date_difference(int4(args[0]), int4(args[1]), &days);
   *out = int_datum(days);
   return done(c, error);
 }
-FN(extract_date) {
+SCYPER_FUNCTION(extract_date) {
   DatetimeUnit unit;
   Decimal value;
   bool is_null = false;
@@ -65,7 +49,7 @@ FN(extract_date) {
   *out = is_null ? null_datum() : datum_of(value);
   return done(c, error, text_of(args[0]), make_type(TypeId::kDate));
 }
-FN(extract_timestamp) {
+SCYPER_FUNCTION(extract_timestamp) {
   DatetimeUnit unit;
   Decimal value;
   bool is_null = false;
@@ -74,7 +58,7 @@ FN(extract_timestamp) {
   *out = is_null ? null_datum() : datum_of(value);
   return done(c, error, text_of(args[0]), make_type(TypeId::kTimestamp));
 }
-FN(date_trunc) {
+SCYPER_FUNCTION(date_trunc) {
   DatetimeUnit unit;
   int64_t value = args[1].lo;
   ValueError error = is_finite_timestamp(value) ? unit_parse(text_of(args[0]), &unit) : ValueError::kNone;
@@ -85,38 +69,38 @@ FN(date_trunc) {
 
 // --- strings ---
 
-FN(concat_text) {
+SCYPER_FUNCTION(concat_text) {
   std::string_view parts[] = {text_of(args[0]), text_of(args[1])};
   std::string_view text;
   ValueError error = concatenate(parts, 2, scratch_arena(c), &text);
   give(out, text);
   return done(c, error);
 }
-FN(like) {
+SCYPER_FUNCTION(like) {
   bool matches = false;
   ValueError error = like(text_of(args[0]), text_of(args[1]), count > 2 ? text_of(args[2]) : "\\", false, &matches);
   *out = int_datum(matches ? 1 : 0);
   return done(c, error);
 }
-FN(ilike) {
+SCYPER_FUNCTION(ilike) {
   bool matches = false;
   ValueError error = like(text_of(args[0]), text_of(args[1]), count > 2 ? text_of(args[2]) : "\\", true, &matches);
   *out = int_datum(matches ? 1 : 0);
   return done(c, error);
 }
-FN(length) {
+SCYPER_FUNCTION(length) {
   *out = int_datum(text_length(text_of(args[0])));
   return 0;
 }
-FN(char_length) {
+SCYPER_FUNCTION(char_length) {
   *out = int_datum(text_length(trim_blanks(text_of(args[0]))));
   return 0;
 }
-FN(octet_length) {
+SCYPER_FUNCTION(octet_length) {
   *out = int_datum(static_cast<int64_t>(args[0].size()));
   return 0;
 }
-FN(substring) {
+SCYPER_FUNCTION(substring) {
   if (count == 2) {
     give(out, substring_from(text_of(args[0]), int4(args[1])));
     return 0;
@@ -126,79 +110,79 @@ FN(substring) {
   give(out, text);
   return done(c, error);
 }
-FN(left) {
+SCYPER_FUNCTION(left) {
   give(out, left(text_of(args[0]), int4(args[1])));
   return 0;
 }
-FN(right) {
+SCYPER_FUNCTION(right) {
   give(out, right(text_of(args[0]), int4(args[1])));
   return 0;
 }
-FN(position) {
+SCYPER_FUNCTION(position) {
   *out = int_datum(position(text_of(args[0]), text_of(args[1])));
   return 0;
 }
-FN(upper) {
+SCYPER_FUNCTION(upper) {
   std::string_view text;
   ValueError error = upper(text_of(args[0]), scratch_arena(c), &text);
   give(out, text);
   return done(c, error);
 }
-FN(lower) {
+SCYPER_FUNCTION(lower) {
   std::string_view text;
   ValueError error = lower(text_of(args[0]), scratch_arena(c), &text);
   give(out, text);
   return done(c, error);
 }
-FN(trim) {
+SCYPER_FUNCTION(trim) {
   give(out, trim_both(text_of(args[0]), count > 1 ? text_of(args[1]) : " "));
   return 0;
 }
-FN(trim_left) {
+SCYPER_FUNCTION(trim_left) {
   give(out, trim_left(text_of(args[0]), count > 1 ? text_of(args[1]) : " "));
   return 0;
 }
-FN(trim_right) {
+SCYPER_FUNCTION(trim_right) {
   give(out, trim_right(text_of(args[0]), count > 1 ? text_of(args[1]) : " "));
   return 0;
 }
-FN(pad_left) {
+SCYPER_FUNCTION(pad_left) {
   std::string_view text;
   ValueError error =
       pad_left(text_of(args[0]), int4(args[1]), count > 2 ? text_of(args[2]) : " ", scratch_arena(c), &text);
   give(out, text);
   return done(c, error);
 }
-FN(pad_right) {
+SCYPER_FUNCTION(pad_right) {
   std::string_view text;
   ValueError error =
       pad_right(text_of(args[0]), int4(args[1]), count > 2 ? text_of(args[2]) : " ", scratch_arena(c), &text);
   give(out, text);
   return done(c, error);
 }
-FN(replace) {
+SCYPER_FUNCTION(replace) {
   std::string_view text;
   ValueError error = replace(text_of(args[0]), text_of(args[1]), text_of(args[2]), scratch_arena(c), &text);
   give(out, text);
   return done(c, error);
 }
-FN(repeat) {
+SCYPER_FUNCTION(repeat) {
   std::string_view text;
   ValueError error = repeat(text_of(args[0]), int4(args[1]), scratch_arena(c), &text);
   give(out, text);
   return done(c, error);
 }
-FN(reverse) {
+SCYPER_FUNCTION(reverse) {
   std::string_view text;
   ValueError error = reverse(text_of(args[0]), scratch_arena(c), &text);
   give(out, text);
   return done(c, error);
 }
-FN(ascii) {
+SCYPER_FUNCTION(ascii) {
   *out = int_datum(first_code_point(text_of(args[0])));
   return 0;
 }
-FN(chr) {
+SCYPER_FUNCTION(chr) {
   char* text = c->scratch->allocate(4);
   if (text == nullptr) return fail_memory(c);
   size_t size = 0;
@@ -206,13 +190,13 @@ FN(chr) {
   give(out, {text, size});
   return done(c, error, std::to_string(int4(args[0])));
 }
-FN(split_part) {
+SCYPER_FUNCTION(split_part) {
   std::string_view text;
   ValueError error = split_part(text_of(args[0]), text_of(args[1]), int4(args[2]), &text);
   give(out, text);
   return done(c, error);
 }
-FN(starts_with) {
+SCYPER_FUNCTION(starts_with) {
   *out = int_datum(starts_with(text_of(args[0]), text_of(args[1])) ? 1 : 0);
   return 0;
 }
@@ -317,8 +301,8 @@ bool push_back(ExecContext* c, ArrayValue* array, const Datum& item) {
 
 extern "C" {
 
-FN(concat) { return join_values(c, args, 0, count, types, nullptr, out); }
-FN(concat_ws) {
+SCYPER_FUNCTION(concat) { return join_values(c, args, 0, count, types, nullptr, out); }
+SCYPER_FUNCTION(concat_ws) {
   if (args[0].null) return *out = null_datum(), 0;
   if (!is_string(types[0].id) && types[0].id != TypeId::kUnknown)
     return c->fail("42883", "concat_ws needs a text as separator");
@@ -327,7 +311,7 @@ FN(concat_ws) {
 
 // --- numbers ---
 
-FN(abs_integer) {
+SCYPER_FUNCTION(abs_integer) {
   int64_t value = args[0].lo;
   int64_t smallest = types[0].id == TypeId::kInt2 ? INT16_MIN : types[0].id == TypeId::kInt4 ? INT32_MIN : INT64_MIN;
   if (value == smallest)
@@ -337,70 +321,70 @@ FN(abs_integer) {
   *out = int_datum(value < 0 ? -value : value);
   return 0;
 }
-FN(abs_numeric) {
+SCYPER_FUNCTION(abs_numeric) {
   *out = datum_of(decimal_abs(decimal_of(args[0])));
   return 0;
 }
-FN(abs_float8) {
+SCYPER_FUNCTION(abs_float8) {
   *out = float_datum(std::fabs(float8(args[0])));
   return 0;
 }
-FN(round) {
+SCYPER_FUNCTION(round) {
   Decimal value;
   ValueError error = decimal_round(decimal_of(args[0]), count > 1 ? int4(args[1]) : 0, &value);
   *out = datum_of(value);
   return done(c, error);
 }
-FN(truncate) {
+SCYPER_FUNCTION(truncate) {
   Decimal value;
   ValueError error = decimal_truncate(decimal_of(args[0]), count > 1 ? int4(args[1]) : 0, &value);
   *out = datum_of(value);
   return done(c, error);
 }
-FN(round_float8) {
+SCYPER_FUNCTION(round_float8) {
   *out = float_datum(std::rint(float8(args[0])));
   return 0;
 }
-FN(trunc_float8) {
+SCYPER_FUNCTION(trunc_float8) {
   *out = float_datum(std::trunc(float8(args[0])));
   return 0;
 }
-FN(ceil) {
+SCYPER_FUNCTION(ceil) {
   Decimal value;
   ValueError error = decimal_ceil(decimal_of(args[0]), &value);
   *out = datum_of(value);
   return done(c, error);
 }
-FN(ceil_float8) {
+SCYPER_FUNCTION(ceil_float8) {
   *out = float_datum(std::ceil(float8(args[0])));
   return 0;
 }
-FN(floor) {
+SCYPER_FUNCTION(floor) {
   Decimal value;
   ValueError error = decimal_floor(decimal_of(args[0]), &value);
   *out = datum_of(value);
   return done(c, error);
 }
-FN(floor_float8) {
+SCYPER_FUNCTION(floor_float8) {
   *out = float_datum(std::floor(float8(args[0])));
   return 0;
 }
-FN(sign) {
+SCYPER_FUNCTION(sign) {
   *out = datum_of(decimal_sign(decimal_of(args[0])));
   return 0;
 }
-FN(sqrt) {
+SCYPER_FUNCTION(sqrt) {
   Decimal value;
   ValueError error = decimal_sqrt(decimal_of(args[0]), &value);
   *out = datum_of(value);
   return done(c, error);
 }
-FN(sqrt_float8) {
+SCYPER_FUNCTION(sqrt_float8) {
   if (float8(args[0]) < 0) return done(c, ValueError::kSquareRootOfNegative);
   *out = float_datum(std::sqrt(float8(args[0])));
   return 0;
 }
-FN(div) {
+SCYPER_FUNCTION(div) {
   Decimal value;
   ValueError error = decimal_divide_truncated(decimal_of(args[0]), decimal_of(args[1]), &value);
   *out = datum_of(value);
@@ -409,27 +393,27 @@ FN(div) {
 
 // --- arrays ---
 
-FN(array_length) {
+SCYPER_FUNCTION(array_length) {
   const ArrayValue* array = array_of(args[0]);
   *out = int4(args[1]) == 1 && array->size > 0 ? int_datum(array->size) : null_datum();
   return 0;
 }
-FN(array_upper) {
+SCYPER_FUNCTION(array_upper) {
   const ArrayValue* array = array_of(args[0]);
   *out =
       int4(args[1]) == 1 && array->size > 0 ? int_datum(int64_t{array->lower_bound} + array->size - 1) : null_datum();
   return 0;
 }
-FN(array_lower) {
+SCYPER_FUNCTION(array_lower) {
   const ArrayValue* array = array_of(args[0]);
   *out = int4(args[1]) == 1 && array->size > 0 ? int_datum(array->lower_bound) : null_datum();
   return 0;
 }
-FN(cardinality) {
+SCYPER_FUNCTION(cardinality) {
   *out = int_datum(array_of(args[0])->size);
   return 0;
 }
-FN(array_append) {
+SCYPER_FUNCTION(array_append) {
   ArrayValue* array = nullptr;
   if (!args[0].null) array = copied(c, args[0]);
   if (array == nullptr) {
@@ -444,7 +428,7 @@ FN(array_append) {
   return 0;
 }
 
-FN(version) {
+SCYPER_FUNCTION(version) {
   give(out, kVersionText);
   return 0;
 }
@@ -453,9 +437,6 @@ FN(version) {
 
 }  // namespace
 
-#define SCYPER_DEFINE_FUNCTION(name) \
-  const ir::External k_fn_##name{"fn_" #name, reinterpret_cast<void*>(&fn_##name), ir::Type::kI32, 5, false};
 SCYPER_BUILTIN_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
-#undef SCYPER_DEFINE_FUNCTION
 
 }  // namespace scyper::query

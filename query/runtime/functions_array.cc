@@ -6,6 +6,7 @@
 #include "storage/enum_transaction.h"
 #include "types/big_number.h"
 #include "types/interval.h"
+#include "types/text.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -57,6 +58,7 @@ bool same_value(const SqlType& type, const Datum& a, const Datum& b) {
   return equal_datums(type, a, b);
 }
 bool contains(const SqlType& element, const ArrayValue& array, const Datum& value) {
+  poll_work();
   return !value.null && std::any_of(array.elements, array.elements + array.size, [&](const Datum& other) {
     return !other.null && equal_datums(element, value, other);
   });
@@ -183,7 +185,7 @@ SCYPER_FUNCTION(string_to_array) {
   } else if (!text.empty()) {
     std::string_view separator = text_of(args[1]);
     size_t from = 0;
-    for (size_t at; !separator.empty() && (at = text.find(separator, from)) != std::string_view::npos;) {
+    for (size_t at; !separator.empty() && (at = find_text(text, separator, from)) != std::string_view::npos;) {
       parts.push_back(text.substr(from, at - from));
       from = at + separator.size();
     }
@@ -245,7 +247,7 @@ SCYPER_FUNCTION(series) {
                                          : (at.lo > args[1].lo) - (at.lo < args[1].lo);
     if (order * sign > 0) break;
     values.push_back(at);
-    if (values.size() % 65536 == 0 && c->is_interrupted()) break;  // the next poll says so
+    if (values.size() % 65536 == 0) poll_work();
     if (values.size() > kSeriesMax) return c->fail("54000", "array size exceeds the maximum allowed");
     ValueError error = ValueError::kNone;
     if (type == TypeId::kNumeric) {

@@ -108,14 +108,9 @@ int32_t change(ExecContext* c, const Datum* args, JsonChange kind, const Json& v
 }
 
 void strip_nulls(Json* json) {
-  for (size_t i = json->items.size(); i-- > 0;) {
-    if (json->kind == JsonKind::kObject && json->items[i].kind == JsonKind::kNull) {
-      json->items.erase(json->items.begin() + static_cast<ptrdiff_t>(i));
-      json->keys.erase(json->keys.begin() + static_cast<ptrdiff_t>(i));
-    } else {
-      strip_nulls(&json->items[i]);
-    }
-  }
+  if (json->kind == JsonKind::kObject)
+    json_keep(json, [&](size_t i) { return json->items[i].kind != JsonKind::kNull; });
+  for (Json& item : json->items) strip_nulls(&item);
 }
 
 void append_pretty(const Json& json, size_t indent, std::string* out) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/function_body.h"
 #include "types/digits.h"
@@ -376,19 +377,18 @@ SCYPER_FUNCTION(translate) {
   char* begin = c->scratch->allocate(text.size() * 4);
   if (begin == nullptr) return fail_memory(c);
   char* end = begin;
+  absl::flat_hash_map<std::string_view, std::string_view> replacements;
+  for (size_t f = 0, t = 0; f < from.size();) {
+    const std::string_view character = from.substr(f, character_size(from[f]));
+    const std::string_view wanted = t < to.size() ? to.substr(t, character_size(to[t])) : std::string_view();
+    replacements.emplace(character, wanted);  // the first of equal ones counts
+    f += character.size();
+    t += wanted.size();
+  }
   for (size_t i = 0; i < text.size();) {
     std::string_view character = text.substr(i, character_size(text[i]));
     i += character.size();
-    size_t f = 0, t = 0;
-    bool found = false;
-    while (f < from.size() && !found) {
-      size_t size = character_size(from[f]);
-      found = from.substr(f, size) == character;
-      if (found) break;
-      f += size;
-      if (t < to.size()) t += character_size(to[t]);
-    }
-    if (found) character = t < to.size() ? to.substr(t, character_size(to[t])) : std::string_view();
+    if (const auto found = replacements.find(character); found != replacements.end()) character = found->second;
     if (!character.empty()) std::memcpy(end, character.data(), character.size());
     end += character.size();
   }

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
 
 #include "base/copy.h"
 #include "query/program.h"
+#include "runtime/team.h"
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
 #include "types/big_number.h"
@@ -26,6 +28,33 @@ int32_t fail_memory(ExecContext* c) noexcept {
   c->error.hint = "Raise the setting transaction_memory for transactions, query_memory for queries.";
   return outcome;
 }
+
+int32_t fail_interrupted(ExecContext* c) noexcept {
+  switch (static_cast<Interrupt>(c->interrupt.load(std::memory_order_relaxed) & ~kSafepointBit)) {
+    case Interrupt::kNone:
+      return 0;
+    case Interrupt::kTimeout:
+      return c->fail("57014", "canceling statement due to statement timeout", false);
+    case Interrupt::kCancel:
+      return c->fail("57014", "canceling statement due to user request", false);
+    case Interrupt::kShutdown:
+      return c->fail("57P01", "terminating because the node stops", false);
+  }
+  return 0;
+}
+
+namespace {
+size_t room_of(const void* context) noexcept { return static_cast<const ExecContext*>(context)->scratch->room_bytes(); }
+
+// Threads of a team look at the interrupt of the first one.
+WorkEnd must_end(const void* owner) noexcept {
+  auto* context = const_cast<ExecContext*>(static_cast<const ExecContext*>(owner));
+  if (context->team != nullptr) context->team->pass_interrupt(context);
+  return context->is_interrupted() ? WorkEnd::kCancel : WorkEnd::kNone;
+}
+}  // namespace
+
+BoundedWork::Bounds work_bounds(ExecContext* c) noexcept { return {c, room_of, must_end}; }
 
 namespace {
 void* scratch_allocate(void* arg, size_t size) noexcept {
@@ -233,9 +262,10 @@ ValueError cast_zone(const SqlType& from, const SqlType& to, int64_t at, Datum* 
 
 }  // namespace
 
-int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
-                   Datum* out) noexcept {
-  if (in.null) return *out = null_datum(), 0;
+namespace {
+
+int32_t cast_value(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
+                   Datum* out) {
   ValueError error = ValueError::kNone;
   bool from_number = is_number(from.id);
   if (from.id == TypeId::kArray && to.id == TypeId::kArray) return cast_array(c, in, from, to, is_explicit, out);
@@ -292,6 +322,26 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
   if (error == ValueError::kNone) apply_time_modifier(to, out);
   if (error == ValueError::kOutOfMemory) return fail_memory(c);
   return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
+}
+
+}  // namespace
+
+// Long texts and arrays are cast within the statement's bounds; a document as a tree takes many times its text.
+int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
+                   Datum* out) noexcept {
+  constexpr size_t kShortBytes = 4096;
+  if (in.null) return *out = null_datum(), 0;
+  const bool is_long =
+      holds_bytes(from.id) || from.id == TypeId::kUnknown ? in.size() > kShortBytes : from.id == TypeId::kArray;
+  if (!is_long) return cast_value(c, in, from, to, is_explicit, out);
+  try {
+    const BoundedWork work(work_bounds(c));
+    return cast_value(c, in, from, to, is_explicit, out);
+  } catch (const WorkInterrupted&) {
+    return fail_interrupted(c);
+  } catch (const std::exception&) {
+    return fail_memory(c);
+  }
 }
 
 int32_t emit_row(ExecContext* c, const Datum* row) noexcept {

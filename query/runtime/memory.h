@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/bounded_work.h"
 #include "query/exec_context.h"
 #include "types/value_error.h"
 
@@ -9,6 +10,10 @@
 namespace scyper::query {
 
 int32_t fail_memory(ExecContext* context) noexcept;  // 53200
+// The error of ExecContext::interrupt, or 0. No safepoint: for places that may lie inside one change of a row.
+int32_t fail_interrupted(ExecContext* context) noexcept;
+// For C++ that works for the statement: the rest of its memory, until it is interrupted.
+BoundedWork::Bounds work_bounds(ExecContext* context) noexcept;
 // The error of a change, before anything is rolled back (it reads the conflicting tuple).
 int32_t report_change(ExecContext* context, storage::ChangeResult result) noexcept;
 inline int32_t fail_change(ExecContext* context, storage::ChangeResult result) noexcept {

@@ -135,17 +135,7 @@ int32_t rt_interrupted(ExecContext* c) noexcept {
     c->interrupt.fetch_and(~kSafepointBit, std::memory_order_acquire);
     if (c->safepoint != nullptr) c->safepoint(c->safepoint_owner);
   }
-  switch (static_cast<Interrupt>(c->interrupt.load(std::memory_order_relaxed) & ~kSafepointBit)) {
-    case Interrupt::kNone:
-      return 0;
-    case Interrupt::kTimeout:
-      return c->fail("57014", "canceling statement due to statement timeout", false);
-    case Interrupt::kCancel:
-      return c->fail("57014", "canceling statement due to user request", false);
-    case Interrupt::kShutdown:
-      return c->fail("57P01", "terminating because the node stops", false);
-  }
-  return 0;
+  return fail_interrupted(c);
 }
 
 int32_t rt_feed_next(ExecContext* c) noexcept {

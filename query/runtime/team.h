@@ -28,6 +28,8 @@ class Team {
         offers_{std::vector<void*>(size), std::vector<void*>(size)} {}
 
   uint32_t size() const { return size_; }
+  // The first member's interrupt becomes c's, too.
+  void pass_interrupt(ExecContext* c) const;
   // Waits for all. False when a member has failed or the query is to end.
   bool meet(ExecContext* c);
   // Everybody's `mine`, by number of the thread, until the caller comes to the next meeting; nullptr as meet().
@@ -49,7 +51,6 @@ class Team {
     TupleStore::Chunk* chunk;
   };
   Scan* find(int64_t number, const void* of);
-  void pass_interrupt(ExecContext* c) const;
 
   const uint32_t size_;
   const ExecContext* const main_;

@@ -1,6 +1,7 @@
 #include "query/queries.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/postgres_epoch.h"
@@ -10,6 +11,7 @@
 #include "query/partitions_read.h"
 #include "query/program.h"
 #include "query/query_threads.h"
+#include "query/statement_weight.h"
 #include "runtime/foreign_files.h"
 #include "snapshot/query_gate.h"
 #include "snapshot/query_records.h"
@@ -20,6 +22,7 @@ namespace scyper::query {
 namespace {
 
 constexpr size_t kStatementsMax = 512;
+constexpr uint64_t kStatementsShare = 16;  // of query_memory, for what is kept of statements
 // Below this many rows the interpreter is done before a compiler would be: some 10 ns a row against milliseconds.
 constexpr uint64_t kRowsInterpretedMax = 20'000;
 constexpr int64_t kNsPerUs = 1000;
@@ -69,6 +72,12 @@ Status open_files(const Program& program, const std::string& directory, ForeignF
     files->add(*table, file);
   }
   return Status();
+}
+
+// Idle sessions must not keep single queries from their snapshots: a quarter of all is not for sessions.
+size_t pinned_max(const QueriesOptions& options) {
+  const uint32_t most = std::max<uint32_t>(options.snapshots.count_max, 1);
+  return most == 1 ? 1 : most - std::max<uint32_t>(1, most / 4);
 }
 
 }  // namespace
@@ -209,9 +218,14 @@ void Queries::keep(std::pair<std::string, uint64_t> key, PreparedPointer prepare
       ++it;
     }
   }
-  if (statements_.size() >= kStatementsMax) {
+  const uint64_t bytes_max = options_.query_bytes_max / kStatementsShare;
+  uint64_t bytes = statement_weight(key.first);
+  if (bytes > bytes_max) return;
+  for (const auto& [known, statement] : statements_) bytes += statement_weight(known.first);
+  while (!statements_.empty() && (statements_.size() >= kStatementsMax || bytes > bytes_max)) {
     auto oldest = std::min_element(statements_.begin(), statements_.end(),
                                    [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; });
+    bytes -= statement_weight(oldest->first.first);
     freed.push_back(std::move(oldest->second.prepared));
     statements_.erase(oldest);
   }
@@ -413,6 +427,12 @@ StatusOr<uint64_t> Queries::open_session(const Freshness& freshness, Receipt* re
   if (receipt != nullptr) fill(*snapshot, receipt);
   std::lock_guard<std::mutex> lock(mutex_);
   if (sessions_.size() >= options_.sessions_max) return sql_error("53300", "too many sessions");
+  std::set<const Snapshot*> pinned = {snapshot.get()};
+  for (const auto& [id, session] : sessions_) pinned.insert(session.snapshot.get());
+  if (pinned.size() > pinned_max(options_)) {
+    return with_hint(sql_error("53300", "too many snapshots are held by transactions and sessions"),
+                     "End some of them, set idle_in_transaction_session_timeout, or raise snapshots_max.");
+  }
   sessions_[++last_session_] = Session{std::move(snapshot), clock_.monotonic_ns()};
   return last_session_;
 }

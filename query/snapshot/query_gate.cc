@@ -4,10 +4,12 @@
 #include <chrono>
 #include <tuple>
 
+#include "base/bounded_work.h"
+
 namespace scyper::query {
 
 namespace {
-constexpr int64_t kPollNs = 1'000'000'000;
+constexpr int64_t kPollNs = 10'000'000;  // how late a cancellation is noticed
 
 Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 }  // namespace
@@ -29,8 +31,10 @@ StatusOr<std::shared_ptr<void>> QueryGate::enter(const std::string& client, int6
       if (deadline_ns != 0 && now_ns >= deadline_ns) {
         status = sql_error("57014", "canceling statement due to statement timeout");
       }
+      if (work_must_end()) status = sql_error("57014", "canceling statement due to user request");
       if (!status.ok()) break;
-      changed_.wait_for(lock, std::chrono::nanoseconds(deadline_ns == 0 ? kPollNs : deadline_ns - now_ns));
+      const int64_t wait_ns = deadline_ns == 0 ? kPollNs : std::min(kPollNs, deadline_ns - now_ns);
+      changed_.wait_for(lock, std::chrono::nanoseconds(wait_ns));
     }
     const bool is_admitted = own->is_next;
     waiting_.erase(own);

@@ -20,7 +20,8 @@ class QueryGate : public std::enable_shared_from_this<QueryGate> {
  public:
   QueryGate(uint32_t running_max, uint32_t waiting_max) : running_max_(running_max), waiting_max_(waiting_max) {}
 
-  // The turn ends when the result goes. 53300 when too many wait, 57014 at the deadline (0 = none).
+  // The turn ends when the result goes. 53300 when too many wait, 57014 at the deadline (0 = none) or once the thread's
+  // BoundedWork has to end.
   StatusOr<std::shared_ptr<void>> enter(const std::string& client, int64_t deadline_ns);
   void stop();  // 57P03 for all who wait
 

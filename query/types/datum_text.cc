@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/bounded_work.h"
 #include "storage/enum_transaction.h"
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
@@ -145,6 +146,17 @@ Status parse_enum(const SqlType& type, std::string_view text, Datum* out) {
   SCYPER_RETURN_IF_ERROR(check_label(*known, *label));
   *out = int_datum(label->code);
   return absl::OkStatus();
+}
+
+// Nothing may be thrown here: callers are noexcept.
+int compare_documents(std::string_view a, std::string_view b) noexcept {
+  const BoundedWork::Pause pause;
+  return a == b ? 0 : json_compare(json_read(a), json_read(b));
+}
+
+uint64_t hash_document(std::string_view document) noexcept {
+  const BoundedWork::Pause pause;
+  return json_hash(json_read(document));
 }
 
 int compare_arrays(const SqlType& type, const ArrayValue& a, const ArrayValue& b) noexcept {
@@ -311,7 +323,7 @@ int compare_datums(const SqlType& type, const Datum& a, const Datum& b) noexcept
     case TypeId::kBytea:
       return text_compare(text_of(a), text_of(b));
     case TypeId::kJsonb:
-      return json_compare(json_read(text_of(a)), json_read(text_of(b)));
+      return compare_documents(text_of(a), text_of(b));
     case TypeId::kUuid:
       return a.int128() < b.int128() ? -1 : a.int128() > b.int128() ? 1 : 0;
     case TypeId::kInterval:
@@ -341,7 +353,7 @@ uint64_t hash_datum(const SqlType& type, const Datum& datum) noexcept {
     case TypeId::kBytea:
       return text_hash(text_of(datum));
     case TypeId::kJsonb:
-      return json_hash(json_read(text_of(datum)));
+      return hash_document(text_of(datum));
     case TypeId::kUuid:
       return mix(static_cast<uint64_t>(datum.lo) ^ mix(static_cast<uint64_t>(datum.hi)));
     case TypeId::kInterval:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/bounded_work.h"
 #include "base/check.h"
 #include "types/text.h"
 
@@ -197,6 +198,7 @@ bool json_contains(const Json& whole, const Json& part, bool top) {
     return true;
   }
   auto has = [&](const Json& wanted) {
+    poll_work();
     return std::any_of(whole.items.begin(), whole.items.end(), [&](const Json& item) {
       return is_container(wanted) ? item.kind == wanted.kind && json_contains(item, wanted, false)
                                   : json_compare(item, wanted, false) == 0;
@@ -209,6 +211,7 @@ bool json_contains(const Json& whole, const Json& part, bool top) {
 }
 
 bool json_exists(const Json& json, std::string_view key) {
+  poll_work();
   if (json.kind == JsonKind::kObject) return json_member(json, key) != nullptr;
   auto is_key = [&](const Json& item) { return item.kind == JsonKind::kString && item.text == key; };
   if (json.kind == JsonKind::kArray) return std::any_of(json.items.begin(), json.items.end(), is_key);
@@ -236,14 +239,13 @@ Json json_concat(const Json& a, const Json& b) {
 }
 
 Status json_delete(Json* json, std::string_view key) {
+  poll_work();
   if (!is_container(*json)) return sql_error("22023", "cannot delete from scalar");
-  for (size_t i = json->items.size(); i-- > 0;) {
-    bool object = json->kind == JsonKind::kObject;
+  const bool is_object = json->kind == JsonKind::kObject;
+  json_keep(json, [&](size_t i) {
     const Json& item = json->items[i];
-    if (object ? json->keys[i] != key : item.kind != JsonKind::kString || item.text != key) continue;
-    json->items.erase(json->items.begin() + static_cast<ptrdiff_t>(i));
-    if (object) json->keys.erase(json->keys.begin() + static_cast<ptrdiff_t>(i));
-  }
+    return is_object ? json->keys[i] != key : item.kind != JsonKind::kString || item.text != key;
+  });
   return absl::OkStatus();
 }
 

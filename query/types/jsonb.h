@@ -55,6 +55,22 @@ bool json_contains(const Json& whole, const Json& part, bool top = true);
 bool json_exists(const Json& json, std::string_view key);
 
 Json json_concat(const Json& a, const Json& b);
+// Leaves those of the items, and their keys, for which keeps(position) holds.
+template <typename Keeps>
+void json_keep(Json* json, Keeps keeps) {
+  size_t kept = 0;
+  const bool is_object = json->kind == JsonKind::kObject;
+  for (size_t i = 0; i < json->items.size(); ++i) {
+    if (!keeps(i)) continue;
+    if (kept != i) {
+      json->items[kept] = std::move(json->items[i]);
+      if (is_object) json->keys[kept] = std::move(json->keys[i]);
+    }
+    ++kept;
+  }
+  json->items.resize(kept);
+  if (is_object) json->keys.resize(kept);
+}
 Status json_delete(Json* json, std::string_view key);
 Status json_delete(Json* json, int64_t index);
 enum class JsonChange : uint8_t { kSet, kSetOrAdd, kInsertBefore, kInsertAfter, kDelete };

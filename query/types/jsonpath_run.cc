@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "types/decimal.h"
 #include "types/jsonpath.h"
@@ -101,6 +102,7 @@ class Runner {
   Outcome unwrapping_item(const PathItem* item, const PathValue& value, Sequence* found, bool unwrap) {
     if (is_stack_low()) return hard(sql_error("54001", "stack depth limit exceeded"));
     if (!status_.ok()) return Outcome::kError;
+    poll_work();
     switch (item->op) {
       case PathOp::kRoot: {
         const Base saved = std::exchange(base_, Base{root_.json, 0});
@@ -349,6 +351,7 @@ class Runner {
     }
     bool error = false, found = false;
     for (const PathValue& a : left) {
+      poll_work();
       for (const PathValue& b : right) {
         const Truth truth = compares                         ? compare(item.op, a, b)
                             : item.op == PathOp::kStartsWith ? starts_with(a, b)

@@ -1,3 +1,4 @@
+#include "base/bounded_work.h"
 #include "types/digits.h"
 #include "types/text.h"
 
@@ -59,8 +60,8 @@ bool seek_literal(const Matcher& matcher, const Cursor& pattern, Cursor* text) n
 }  // namespace
 
 // A mismatch goes back to the last '%' only: what stands before it has matched already, and a longer match of an
-// earlier
-// '%' could not help.
+// earlier '%' could not help. Long texts and patterns may still take long: a result is of no use once the work has to
+// end, so the search ends early then.
 ValueError like(std::string_view text, std::string_view pattern, std::string_view escape, bool ignore_case,
                 bool* out) noexcept {
   if (!escape.empty() && escape.size() != character_size(escape[0])) return ValueError::kInvalidEscape;
@@ -68,6 +69,8 @@ ValueError like(std::string_view text, std::string_view pattern, std::string_vie
   Cursor t{text.data(), text.data() + text.size()};
   Cursor p{pattern.data(), pattern.data() + pattern.size()};
   Cursor retry_text{nullptr, t.end}, retry_pattern{nullptr, p.end};
+  constexpr size_t kComparedPerPoll = size_t{1} << 20;
+  size_t compared = 0;
   *out = false;
   while (!t.at_end()) {
     bool literal = matcher.at_escape(p);
@@ -99,6 +102,11 @@ ValueError like(std::string_view text, std::string_view pattern, std::string_vie
       continue;
     }
     if (retry_text.p == nullptr) return ValueError::kNone;
+    compared += static_cast<size_t>(t.p - retry_text.p);
+    if (compared > kComparedPerPoll) {
+      if (work_must_end()) return ValueError::kNone;
+      compared = 0;
+    }
     skip_character(&retry_text);
     p = retry_pattern;
     if (!seek_literal(matcher, p, &retry_text)) return ValueError::kNone;

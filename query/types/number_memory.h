@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 
+#include "base/bounded_work.h"
 #include "types/big_number.h"
 
 namespace scyper::query {
@@ -15,6 +16,7 @@ class LocalNumbers {
  private:
   static void* take(void* blocks, size_t size) noexcept {
     auto* all = static_cast<std::deque<std::unique_ptr<uint64_t[]>>*>(blocks);
+    const BoundedWork::Pause pause;  // numbers are small, and this may not throw
     return all->emplace_back(std::make_unique<uint64_t[]>(size / sizeof(uint64_t) + 1)).get();
   }
 

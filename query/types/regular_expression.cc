@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/bounded_work.h"
 #include "types/digits.h"
 #include "types/text.h"
 
@@ -376,6 +377,7 @@ StatusOr<const Regex*> Regex::compile(std::string_view pattern, const RegexFlags
   options.set_dot_nl(translation.flags().dot_newline);
   options.set_longest_match(!translation.has_lazy());  // as POSIX wants it; lazy quantifiers know no longest match
   options.set_max_mem(int64_t{4} << 20);
+  const BoundedWork::Pause pause;  // RE2 has a bound of its own, and is not to be left by an exception
   auto impl = std::make_unique<Impl>();
   impl->regex = std::make_unique<re2::RE2>(translation.text(), options);
   if (!impl->regex->ok()) return error_of(*impl->regex);
@@ -386,6 +388,7 @@ StatusOr<const Regex*> Regex::compile(std::string_view pattern, const RegexFlags
 }
 
 bool Regex::matches(std::string_view text) const {
+  const BoundedWork::Pause pause;
   return impl_->regex->Match(re2::StringPiece(text.data(), text.size()), 0, text.size(), re2::RE2::UNANCHORED, nullptr,
                              0);
 }
@@ -393,10 +396,14 @@ bool Regex::matches(std::string_view text) const {
 int Regex::group_count() const { return impl_->regex->NumberOfCapturingGroups(); }
 
 bool Regex::find(std::string_view text, size_t start, std::vector<std::string_view>* groups) const {
+  poll_work();
   std::vector<re2::StringPiece> pieces(static_cast<size_t>(group_count()) + 1);
-  if (!impl_->regex->Match(re2::StringPiece(text.data(), text.size()), start, text.size(), re2::RE2::UNANCHORED,
-                           pieces.data(), static_cast<int>(pieces.size())))
-    return false;
+  const auto match = [&] {
+    const BoundedWork::Pause pause;
+    return impl_->regex->Match(re2::StringPiece(text.data(), text.size()), start, text.size(), re2::RE2::UNANCHORED,
+                               pieces.data(), static_cast<int>(pieces.size()));
+  };
+  if (!match()) return false;
   groups->clear();
   for (const auto& piece : pieces) groups->emplace_back(piece.data(), piece.size());
   return true;

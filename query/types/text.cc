@@ -1,12 +1,14 @@
 #include "types/text.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
+#include "base/bounded_work.h"
 #include "types/digits.h"
 
 namespace scyper::query {
@@ -14,11 +16,15 @@ namespace scyper::query {
 namespace {
 
 // Where `part` (not empty) begins in `text`, npos = nowhere. Sixteen places at once are looked at for its first and its
-// last byte (Mula, "SIMD-friendly algorithms for substring searching"); texts too short for that go to memmem.
+// last byte (Mula, "SIMD-friendly algorithms for substring searching"); texts too short for that go to memmem. So does
+// the rest of a text where many places were looked at in vain: memmem's time is linear in the worst case, too.
 size_t find_bytes(std::string_view text, std::string_view part) noexcept {
 #ifdef __SSE2__
   constexpr size_t kLanes = 16;
+  // A comparison in vain may look at all of the part: so much for the text that has been passed, then memmem.
+  constexpr size_t kFreeBytes = 4096, kBytesPerByte = 4;
   const size_t behind = part.size() - 1;
+  size_t start = 0, in_vain_bytes = 0;
   if (text.size() >= behind + kLanes) {
     const __m128i first = _mm_set1_epi8(part.front());
     const __m128i last = _mm_set1_epi8(part.back());
@@ -31,12 +37,19 @@ size_t find_bytes(std::string_view text, std::string_view part) noexcept {
       for (; places != 0; places &= places - 1) {
         const auto place = static_cast<size_t>(std::countr_zero(places));
         if (std::memcmp(block + place, part.data(), part.size()) == 0) return at + place;
+        in_vain_bytes += part.size();
       }
       if (at == final_start) return std::string_view::npos;
+      if (in_vain_bytes > kFreeBytes + kBytesPerByte * at) {
+        start = at;
+        break;
+      }
     }
   }
+#else
+  const size_t start = 0;
 #endif
-  const void* found = memmem(text.data(), text.size(), part.data(), part.size());
+  const void* found = memmem(text.data() + start, text.size() - start, part.data(), part.size());
   if (found == nullptr) return std::string_view::npos;
   return static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
@@ -63,12 +76,27 @@ size_t last_character(std::string_view text) noexcept {
   return start;
 }
 
-bool contains_character(std::string_view set, std::string_view character) noexcept {
-  for (size_t i = 0; i < set.size(); i += character_size(set[i])) {
-    if (set.substr(i, character_size(set[i])) == character) return true;
+// The characters that trim() cuts off. ASCII ones are looked up in a map. Others are searched, so a set with many of
+// them ends early once the work has to end.
+class CharacterSet {
+ public:
+  explicit CharacterSet(std::string_view characters) noexcept : characters_(characters) {
+    for (char c : characters) {
+      if (is_ascii(c)) ascii_[static_cast<uint8_t>(c)] = true;
+    }
   }
-  return false;
-}
+  bool has(std::string_view character) const noexcept {
+    if (is_ascii(character[0])) return ascii_[static_cast<uint8_t>(character[0])];
+    return !(characters_.size() > kLongSet && work_must_end()) && find_bytes(characters_, character) != npos;
+  }
+
+ private:
+  static constexpr size_t kLongSet = 4096, npos = std::string_view::npos;
+  static bool is_ascii(char c) noexcept { return static_cast<uint8_t>(c) < 0x80; }
+
+  std::string_view characters_;
+  std::array<bool, 0x80> ascii_{};
+};
 
 template <typename Map>
 ValueError map_bytes(std::string_view text, const TextArena& arena, std::string_view* out, Map map) noexcept {
@@ -127,6 +155,11 @@ char* append_fill(char* out, const Padding& padding) noexcept {
 }
 
 }  // namespace
+
+size_t find_text(std::string_view text, std::string_view part, size_t from) noexcept {
+  const size_t at = find_bytes(text.substr(from), part);
+  return at == std::string_view::npos ? at : from + at;
+}
 
 ValueError utf8_check(std::string_view text, std::string_view* wrong) noexcept {
   size_t i = 0;
@@ -225,16 +258,18 @@ int32_t position(std::string_view text, std::string_view part) noexcept {
 }
 
 std::string_view trim_left(std::string_view text, std::string_view characters) noexcept {
-  while (!text.empty() && contains_character(characters, text.substr(0, character_size(text[0])))) {
+  const CharacterSet set(characters);
+  while (!text.empty() && set.has(text.substr(0, character_size(text[0])))) {
     text.remove_prefix(std::min(character_size(text[0]), text.size()));
   }
   return text;
 }
 
 std::string_view trim_right(std::string_view text, std::string_view characters) noexcept {
+  const CharacterSet set(characters);
   while (!text.empty()) {
     size_t last = last_character(text);
-    if (!contains_character(characters, text.substr(last))) break;
+    if (!set.has(text.substr(last))) break;
     text = text.substr(0, last);
   }
   return text;
@@ -275,7 +310,8 @@ ValueError replace(std::string_view text, std::string_view from, std::string_vie
   *out = text;
   size_t matches = 0;
   if (from.empty()) return ValueError::kNone;
-  for (size_t at = text.find(from); at != std::string_view::npos; at = text.find(from, at + from.size())) ++matches;
+  for (size_t at = find_text(text, from, 0); at != std::string_view::npos; at = find_text(text, from, at + from.size()))
+    ++matches;
   if (matches == 0) return ValueError::kNone;
   size_t size = text.size() - matches * from.size() + matches * to.size();
   char* bytes;
@@ -283,7 +319,7 @@ ValueError replace(std::string_view text, std::string_view from, std::string_vie
   char* end = bytes;
   size_t done = 0;
   for (; matches > 0; --matches) {
-    size_t at = text.find(from, done);
+    size_t at = find_text(text, from, done);
     end = append(append(end, text.substr(done, at - done)), to);
     done = at + from.size();
   }
@@ -372,19 +408,19 @@ ValueError split_part(std::string_view text, std::string_view delimiter, int32_t
   }
   int64_t fields = 1;
   if (field < 0) {
-    for (size_t at = text.find(delimiter); at != std::string_view::npos;
-         at = text.find(delimiter, at + delimiter.size())) {
+    for (size_t at = find_text(text, delimiter, 0); at != std::string_view::npos;
+         at = find_text(text, delimiter, at + delimiter.size())) {
       ++fields;
     }
   }
   int64_t wanted = field > 0 ? field : fields + field + 1;
   size_t start = 0;
   for (int64_t i = 1; i < wanted; ++i) {
-    size_t at = text.find(delimiter, start);
+    size_t at = find_text(text, delimiter, start);
     if (at == std::string_view::npos) return ValueError::kNone;
     start = at + delimiter.size();
   }
-  if (wanted >= 1) *out = text.substr(start, std::min(text.find(delimiter, start), text.size()) - start);
+  if (wanted >= 1) *out = text.substr(start, std::min(find_text(text, delimiter, start), text.size()) - start);
   return ValueError::kNone;
 }
 

@@ -77,6 +77,8 @@ inline std::string_view left(std::string_view text, int32_t count) noexcept {
 std::string_view right(std::string_view text, int32_t count) noexcept;
 // strpos(), position(): 1 for the first character, 0 = not found.
 int32_t position(std::string_view text, std::string_view part) noexcept;
+// Where the part, which is not empty, begins at or behind byte `from`; npos = nowhere. Linear time.
+size_t find_text(std::string_view text, std::string_view part, size_t from) noexcept;
 inline bool starts_with(std::string_view text, std::string_view prefix) noexcept { return text.starts_with(prefix); }
 
 // trim(): cuts characters of the set `characters` off.

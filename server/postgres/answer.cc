@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/bounded_work.h"
 #include "errors.h"
 #include "query/column_batch.h"
 #include "scyper.grpc.pb.h"
@@ -117,6 +118,7 @@ class RemoteAnswer final : public QueryAnswer {
 
   // Up to the columns.
   Status start(const QueryRun& run) {
+    const BoundedWork::Pause pause;  // a call to another node
     if (run.options.timeout_us > 0) {
       context_.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(run.options.timeout_us));
     }
@@ -182,7 +184,11 @@ StatusOr<std::unique_ptr<QueryAnswer>> answer_there(NodeParts* node, const Query
 
 StatusOr<std::unique_ptr<QueryAnswer>> answer_routed(NodeParts* node, const QueryRun& run) {
   query::QueryOptions options = run.options;
-  SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node->router.route(run.is_here, run.sql, run.arguments, &options));
+  const auto find_route = [&] {
+    const BoundedWork::Pause pause;  // it may ask another node
+    return node->router.route(run.is_here, run.sql, run.arguments, &options);
+  };
+  SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, find_route());
   while (true) {
     auto answer = route.address.empty() ? answer_here(node, run, options, route) : answer_there(node, run, route);
     if (answer.ok()) return answer;

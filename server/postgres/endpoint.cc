@@ -19,8 +19,10 @@ namespace scyper::server::postgres {
 
 namespace {
 
-constexpr int kTickMs = 250;              // how late a deadline is noticed
-constexpr size_t kRefusedAtOnceMax = 16;  // connections beyond the limit that are told so, or bring a CancelRequest
+constexpr int kTickMs = 250;  // how late a deadline is noticed
+// Connections that have not said yet who they are, beside postgres_connections_max of them: for CancelRequests, and for
+// clients that are told that there are too many.
+constexpr size_t kStrangersMax = 16;
 constexpr int kBacklog = 511;
 constexpr absl::Duration kFarewell = absl::Seconds(1);  // for sessions to end by themselves when the node stops
 constexpr uint64_t kListenerTag = 0, kWakeTag = 1;      // what epoll gives back; sessions: their process
@@ -229,12 +231,32 @@ void Endpoint::accept_all() {
   }
 }
 
+// Whoever connects and says nothing must not keep others out: of too many strangers the oldest goes. Who speaks the
+// protocol is a stranger for milliseconds only. False: many are on their way out already.
+bool Endpoint::make_room() {
+  const size_t strangers_max = node_->options.postgres_connections_max + kStrangersMax;
+  size_t strangers = 0;
+  Session* oldest = nullptr;
+  for (auto& [process, entry] : entries_) {
+    if (entry->session->is_admitted()) continue;
+    ++strangers;
+    if (entry->is_cut_off || entry->is_done) continue;
+    if (oldest == nullptr || entry->session->deadline_ns() < oldest->deadline_ns()) oldest = entry->session.get();
+  }
+  if (strangers < strangers_max) return true;
+  if (oldest != nullptr) {
+    for (auto& [process, entry] : entries_) entry->is_cut_off |= entry->session.get() == oldest;
+    oldest->cut_off();
+    if (context_.refused != nullptr) context_.refused->add(1);
+  }
+  return strangers < 2 * strangers_max;
+}
+
 void Endpoint::add_session(int descriptor, bool is_loopback, std::string address) {
   auto entry = std::make_unique<Entry>();
   Entry* p = entry.get();
   absl::MutexLock lock(&mutex_);
-  const size_t most = node_->options.postgres_connections_max;
-  if (entries_.size() >= most + kRefusedAtOnceMax) {
+  if (!make_room()) {
     ::close(descriptor);
     return;
   }
@@ -242,8 +264,8 @@ void Endpoint::add_session(int descriptor, bool is_loopback, std::string address
   do {
     process = ActivityList::new_number();
   } while (entries_.contains(process));
-  p->session = std::make_shared<Session>(
-      &context_, descriptor, Session::Start{process, is_loopback, entries_.size() >= most, std::move(address)});
+  p->session =
+      std::make_shared<Session>(&context_, descriptor, Session::Start{process, is_loopback, std::move(address)});
   // tells once that the other side has gone
   epoll_event event{EPOLLRDHUP | EPOLLET, {.u64 = static_cast<uint64_t>(process)}};
   ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event);

@@ -20,7 +20,8 @@ namespace scyper::server::postgres {
 Status read_files(const ServerOptions& options, SessionContext* context);
 
 // A node's port for PostgreSQL's clients: docs/postgres_protocol.md.
-// Invariants: (1) at most postgres_connections_max sessions, and a few more connections that are told so; (2) a session
+// Invariants: (1) at most postgres_connections_max sessions, and a bounded number of connections that have not said yet
+//   who they are; (2) a session
 //   that ends leaves no thread and no descriptor; (3) a client that goes away while its statement runs ends it.
 // Threads: start(), begin_stop() and the destructor by the owner; one thread accepts and watches; one for each session.
 class Endpoint {
@@ -39,12 +40,14 @@ class Endpoint {
     std::shared_ptr<Session> session;
     std::thread thread;
     std::atomic<bool> is_done{false};
+    bool is_cut_off = false;  // to make room
   };
 
   explicit Endpoint(NodeParts* node);
   Status listen();
   void watch();
   void accept_all();
+  bool make_room() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void add_session(int descriptor, bool is_loopback, std::string address);
   void end_overdue();
   void join_done();

@@ -13,6 +13,16 @@ Status LoginAttempts::check(const std::string& user, const std::string& address,
                    "Try again in " + std::to_string(left_s) + " s.");
 }
 
+Status LoginAttempts::judge(const std::string& user, const std::string& address, int64_t now_ns,
+                            const std::function<Status()>& proves) {
+  absl::MutexLock lock(&judging_);
+  SCYPER_RETURN_IF_ERROR(check(user, address, now_ns));
+  Status status = proves();
+  if (sqlstate_of(status) == "28P01") note_failure(user, address, now_ns);
+  if (status.ok()) note_success(user, address);
+  return status;
+}
+
 void LoginAttempts::note_failure(const std::string& user, const std::string& address, int64_t now_ns) {
   absl::MutexLock lock(&mutex_);
   const Key key{user, address};

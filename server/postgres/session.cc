@@ -44,6 +44,7 @@ Session::~Session() {
   activity_.reset();
   leave_block();
   if (!counted_role_.empty()) context_->sessions.remove(counted_role_);
+  if (is_admitted_) context_->slots.give();
 }
 
 void Session::drop_temporary_tables() {

@@ -36,6 +36,18 @@ class RoleSessions {
   std::map<std::string, int32_t> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
+// Clients that have said who they are. Those that have not hold no place. Threads: any.
+class ConnectionSlots {
+ public:
+  // False: at_most are taken already.
+  bool take(size_t at_most);
+  void give() { taken_.fetch_sub(1); }
+  size_t taken() const { return taken_.load(); }
+
+ private:
+  std::atomic<size_t> taken_{0};
+};
+
 // What all sessions of a node share. Constant, or safe for any thread.
 struct SessionContext {
   NodeParts* node = nullptr;
@@ -48,6 +60,7 @@ struct SessionContext {
   Counter* refused = nullptr;  // at the start: password, limit, encryption
   mutable LoginAttempts attempts;
   mutable RoleSessions sessions;
+  mutable ConnectionSlots slots;
 };
 
 // One client: PostgreSQL's frontend/backend protocol 3.0 (PostgreSQL 15, chapter 55).
@@ -61,7 +74,6 @@ class Session {
   struct Start {
     int32_t process = 0;  // its number for CancelRequest
     bool is_loopback = false;
-    bool is_refused = false;   // there are too many
     std::string address = {};  // the client's, without its port
   };
   Session(const SessionContext* context, int descriptor, Start start);
@@ -82,6 +94,8 @@ class Session {
   int descriptor() { return stream_.transport().descriptor(); }
   // Monotonic; past it the watcher calls end(). 0 = none.
   int64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
+  // It has said who it is, and is one of postgres_connections_max.
+  bool is_admitted() const { return is_admitted_.load(std::memory_order_relaxed); }
   bool is_running_statement() const { return is_running_.load(std::memory_order_relaxed); }
 
  private:
@@ -100,6 +114,7 @@ class Session {
     StatementPointer statement;
     std::vector<Datum> arguments;
     query::ValueArena memory;
+    size_t bytes = 0;  // of the message that its arguments came in
     std::vector<Format> formats;
     std::unique_ptr<Answer> answer;  // from the first Execute on
     query::ResultSet rows;           // of it, not all sent
@@ -128,7 +143,8 @@ class Session {
   Status authenticate_role(const query::Role& role, bool is_closed);
   Status check_password(const std::string& user, const std::optional<ScramVerifier>& known);
   Status enter_role(const query::Catalog* catalog);
-  Status exchange_scram(ScramExchange* exchange);
+  Status take_slot(bool is_superuser);
+  Status exchange_scram(const std::string& user, ScramExchange* exchange);
   StatusOr<std::string_view> read_password();
   void refuse(const Status& status);
   void send_greeting();
@@ -160,6 +176,8 @@ class Session {
   StatusOr<StatementPointer> prepare(std::string_view sql, std::vector<int32_t> oids);
   Status describe_parameters(Statement* statement);
   Status describe_parameters_of(std::string_view text, Statement* statement);
+  Status describe_here(std::string_view sql, const std::string& text, Statement* statement);
+  Status check_kept_bytes(size_t more) const;
   Status bind(MessageReader* reader);
   Status bind_values(MessageReader* reader, Portal* portal);
   Status describe(MessageReader* reader);
@@ -174,6 +192,10 @@ class Session {
   StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
   bool is_read_lock(const query::SessionCommand& command) const;
   StatusOr<std::unique_ptr<Answer>> lock_for_reading(const Statement& statement);
+  StatusOr<std::unique_ptr<Answer>> run_bounded(const Statement& statement,
+                                                const std::function<StatusOr<std::unique_ptr<Answer>>()>& run);
+  Status forward(const std::string& text, const Statement& statement, std::span<const Datum> arguments,
+                 query::ResultSet* result);
   StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
   bool may_run_on_worker(const Statement& statement) const;
   StatusOr<std::unique_ptr<Answer>> run_on_worker(const Statement& statement, std::span<const Datum> arguments);
@@ -282,6 +304,7 @@ class Session {
   bool skips_ = false;    // until Sync
   bool is_over_ = false;  // the connection: nothing more is said
   std::atomic<int64_t> deadline_ns_{0};
+  std::atomic<bool> is_admitted_{false};
   std::atomic<bool> is_running_{false};
   std::atomic<bool> is_cancelled_{false};  // what runs
   std::atomic<bool> is_gone_{false};       // the client

@@ -123,6 +123,7 @@ Status Session::prepare_by_name(const SessionCommand& command) {
     return with_hint(sql_error("53400", "too many prepared statements in this session"),
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
+  SCYPER_RETURN_IF_ERROR(check_kept_bytes(command.body.size()));
   for (const std::string& type : command.values) {
     Statement known;
     known.command.kind = CommandKind::kQuery;
@@ -221,6 +222,7 @@ Status Session::declare(const SessionCommand& command) {
   if (portals_.size() >= context_->node->options.postgres_statements_max) {
     return sql_error("53400", "too many portals in this session");
   }
+  SCYPER_RETURN_IF_ERROR(check_kept_bytes(command.body.size()));
   SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(command.body, {}));
   if (!statement->parameters.empty()) return sql_error("42P02", "there is no parameter $1");
   auto portal = std::make_shared<Portal>();

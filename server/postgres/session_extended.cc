@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bounded_work.h"
+#include "base/internal_error.h"
 #include "postgres/running.h"
 #include "postgres/session.h"
 #include "query/type_numbers.h"
@@ -12,6 +14,7 @@ namespace scyper::server::postgres {
 namespace {
 
 constexpr int64_t kUnknownOid = 705;
+constexpr size_t kKeptMessages = 8;  // of the largest size: what statements and portals of a session may take
 
 Status malformed(const char* message) { return sql_error("08P01", std::string("invalid message format: ") + message); }
 
@@ -68,6 +71,7 @@ Status Session::parse(MessageReader* reader) {
     return with_hint(sql_error("53400", "too many prepared statements in this session"),
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
+  SCYPER_RETURN_IF_ERROR(check_kept_bytes(sql.size()));
   SCYPER_RETURN_IF_ERROR(check_text(name));
   SCYPER_ASSIGN_OR_RETURN(const std::string kept, query::without_passwords(sql, scram_verifier_of));
   SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(kept, std::move(oids)));
@@ -75,6 +79,16 @@ Status Session::parse(MessageReader* reader) {
   writer().begin('1');
   writer().end();
   return {};
+}
+
+// Before `more` bytes of statements or arguments are kept.
+Status Session::check_kept_bytes(size_t more) const {
+  size_t bytes = more;
+  for (const auto& [name, statement] : statements_) bytes += statement->command.text.size() + statement->shown.size();
+  for (const auto& [name, portal] : portals_) bytes += portal->bytes + portal->text.size();
+  if (bytes <= kKeptMessages * context_->node->options.message_bytes_max) return {};
+  return with_hint(sql_error("53400", "prepared statements and portals of this session are too large"),
+                   "DEALLOCATE and close some, or raise message_bytes_max.");
 }
 
 StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::vector<int32_t> oids) {
@@ -103,8 +117,18 @@ StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::
   return statement;
 }
 
+// Ends once the session's statement is cancelled or its time is over.
 Status Session::describe_parameters_of(std::string_view sql, Statement* statement) {
   const std::string text = with_path(sql);
+  const primary::StatementLimits own = limits(sql);
+  const WorkLimits bounds{own.cancelled, own.deadline_ns};
+  return contained(Phase::kPlanning, sql, [&] {
+    const BoundedWork work(bounds.bounds());
+    return describe_here(sql, text, statement);
+  });
+}
+
+Status Session::describe_here(std::string_view sql, const std::string& text, Statement* statement) {
   NodeParts* node = context_->node;
   if (open_ != nullptr) return open_->describe(text, limits(sql), &statement->parameters, &statement->columns);
   query::Queries* queries = node->engine->queries();
@@ -117,6 +141,7 @@ Status Session::describe_parameters_of(std::string_view sql, Statement* statemen
     return {};
   }
   if (node->forwarding.is_needed()) {
+    const BoundedWork::Pause pause;  // a call to another node
     SCYPER_ASSIGN_OR_RETURN(auto description, node->forwarding.describe(text));
     statement->parameters = std::move(description.parameters);
     statement->columns = std::move(description.columns);
@@ -167,6 +192,7 @@ Status Session::bind(MessageReader* reader) {
   portal->statement = found->second;
   SCYPER_RETURN_IF_ERROR(check_block(portal->statement->command));
   SCYPER_RETURN_IF_ERROR(bind_values(reader, portal.get()));
+  SCYPER_RETURN_IF_ERROR(check_kept_bytes(portal->bytes));
   portals_[portal_name] = std::move(portal);
   writer().begin('2');
   writer().end();
@@ -195,6 +221,7 @@ Status Session::bind_values(MessageReader* reader, Portal* portal) {
     if (size == -1) continue;  // NULL
     const std::string_view bytes = reader->read_bytes(static_cast<size_t>(size));
     if (!reader->is_whole()) return malformed("Bind");
+    portal->bytes += bytes.size();
     const int32_t oid = i < statement.oids.size() && statement.oids[i] != kUnknownOid ? statement.oids[i] : 0;
     SCYPER_RETURN_IF_ERROR(
         decode_parameter(statement.parameters[i], oid, formats[i], bytes, &portal->memory, &portal->arguments[i]));

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "audit_log.h"
+#include "base/bounded_work.h"
+#include "base/internal_error.h"
 #include "postgres/running.h"
 #include "postgres/session.h"
 #include "query/refused_in_blocks.h"
@@ -17,13 +19,13 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
   switch (statement.command.kind) {
     case query::CommandKind::kQuery:
     case query::CommandKind::kCopyOut:
-      return run_for_rows(statement, arguments);
+      return run_bounded(statement, [&] { return run_for_rows(statement, arguments); });
     case query::CommandKind::kOther:
       if (statement.command.name == "constraints" && block_ == Block::kNone)
         warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
       if (is_read_lock(statement.command)) return lock_for_reading(statement);
       if (statement.command.execute.has_value()) return create_by_execute(statement.command);
-      return run_transaction(statement, arguments);
+      return run_bounded(statement, [&] { return run_transaction(statement, arguments); });
     case query::CommandKind::kCopyIn:
       return run_copy_in(statement.command.text);
     default:
@@ -68,6 +70,17 @@ StatusOr<query::QueryOptions> Session::query_options() {
   }
   options.session = pinned_;
   return options;
+}
+
+// Plans, too, end once the statement is cancelled or its time is over.
+StatusOr<std::unique_ptr<Answer>> Session::run_bounded(const Statement& statement,
+                                                       const std::function<StatusOr<std::unique_ptr<Answer>>()>& run) {
+  const int64_t timeout_us = settings_->statement_timeout_us();
+  const WorkLimits limits{&is_cancelled_, timeout_us == 0 ? 0 : monotonic_ns() + timeout_us * kNsPerUs};
+  return contained(Phase::kPlanning, statement.command.text, [&] {
+    const BoundedWork work(limits.bounds());
+    return run();
+  });
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& statement, std::span<const Datum> arguments) {
@@ -185,13 +198,19 @@ StatusOr<std::unique_ptr<Answer>> Session::run_by_itself(const Statement& statem
   NodeParts* node = context_->node;
   return run_counted(statement.command.text, [&](query::ResultSet* result) {
     const std::string text = with_path(statement.command.text);
-    const Status status =
-        node->forwarding.is_needed()
-            ? node->forwarding.execute(text, statement.parameters, arguments, limits(statement.command.text), result)
-            : node->engine->execute(text, arguments, result, limits(statement.command.text));
+    const Status status = node->forwarding.is_needed()
+                              ? forward(text, statement, arguments, result)
+                              : node->engine->execute(text, arguments, result, limits(statement.command.text));
     note_act(statement, status);
     return status;
   });
+}
+
+Status Session::forward(const std::string& text, const Statement& statement, std::span<const Datum> arguments,
+                        query::ResultSet* result) {
+  const BoundedWork::Pause pause;  // a call to another node
+  return context_->node->forwarding.execute(text, statement.parameters, arguments, limits(statement.command.text),
+                                            result);
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::run_counted(std::string_view sql,

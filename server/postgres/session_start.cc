@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kStartBytesMax = 10'000;  // as PostgreSQL's
 constexpr size_t kPasswordBytesMax = 4'096;
+constexpr size_t kSuperuserConnections = 3;  // of all, for superusers only: PostgreSQL's superuser_reserved_connections
 constexpr int32_t kProtocol30 = 196'608, kCancelRequest = 80'877'102, kSslRequest = 80'877'103,
                   kGssRequest = 80'877'104;
 constexpr int kMajorShift = 16, kMajor = 3;
@@ -129,7 +130,6 @@ Status Session::check_start(const std::map<std::string, std::string>& parameters
     auto found = parameters.find(name);
     return found == parameters.end() ? std::string() : found->second;
   };
-  if (start_.is_refused) return sql_error("53300", "sorry, too many clients already");
   if (is_ending_ || context_->node->stopping) return sql_error("57P01", "the node is stopping");
   user_ = value("user");
   if (user_.empty()) return sql_error("28000", "no PostgreSQL user name specified in startup packet");
@@ -172,6 +172,7 @@ Status Session::authenticate(const std::string& user) {
     }
   }
   if (status.ok() && role != nullptr) status = enter_role(catalog.get());
+  if (status.ok()) status = take_slot(role == nullptr || role->is_superuser);
   if (!status.ok()) {
     if (is_closed || role != nullptr) write_audit({user, start_.address, "postgres", "login"}, status);
     return status;
@@ -203,12 +204,9 @@ Status Session::check_password(const std::string& user, const std::optional<Scra
   SCYPER_RETURN_IF_ERROR(context_->attempts.check(user, start_.address, monotonic_ns()));
   ScramExchange exchange(known.has_value() ? *known : ScramVerifier::make_up(user, context_->secret), tls_end_point_,
                          known.has_value());
-  Status status = exchange_scram(&exchange);
-  if (sqlstate_of(status) == "28P01") {
-    context_->attempts.note_failure(user, start_.address, monotonic_ns());
+  Status status = exchange_scram(user, &exchange);
+  if (sqlstate_of(status) == "28P01")
     return sql_error("28P01", "password authentication failed for user \"" + user + "\"");
-  }
-  if (status.ok()) context_->attempts.note_success(user, start_.address);
   return status;
 }
 
@@ -221,6 +219,30 @@ Status Session::enter_role(const query::Catalog* catalog) {
     return sql_error("53300", "too many connections for role \"" + user_ + "\"");
   counted_role_ = user_;
   return {};
+}
+
+// From here on it counts as one of the clients.
+Status Session::take_slot(bool is_superuser) {
+  const ServerOptions& options = context_->node->options;
+  const size_t most = options.postgres_connections_max;
+  const size_t kept = std::min<size_t>(kSuperuserConnections, most - 1);
+  if (context_->slots.take(is_superuser ? most : most - kept)) {
+    is_admitted_ = true;
+    return {};
+  }
+  if (is_superuser || context_->slots.taken() >= most)
+    return with_hint(sql_error("53300", "sorry, too many clients already"), "See postgres_connections_max.");
+  return with_hint(
+      sql_error("53300", "remaining connection slots are reserved for non-replication superuser connections"),
+      "See postgres_connections_max.");
+}
+
+bool ConnectionSlots::take(size_t at_most) {
+  size_t taken = taken_.load();
+  while (taken < at_most) {
+    if (taken_.compare_exchange_weak(taken, taken + 1)) return true;
+  }
+  return false;
 }
 
 bool RoleSessions::add(const std::string& role, int32_t at_most) {
@@ -236,7 +258,7 @@ void RoleSessions::remove(const std::string& role) {
   if (--counts_[role] == 0) counts_.erase(role);
 }
 
-Status Session::exchange_scram(ScramExchange* exchange) {
+Status Session::exchange_scram(const std::string& user, ScramExchange* exchange) {
   writer().begin('R');
   writer().put_int32(kAuthenticationSasl);
   if (!tls_end_point_.empty()) writer().put_string(kScramPlus);
@@ -255,7 +277,12 @@ Status Session::exchange_scram(ScramExchange* exchange) {
   writer().put_bytes(challenge);
   writer().end();
   SCYPER_ASSIGN_OR_RETURN(const std::string_view last, read_password());
-  SCYPER_ASSIGN_OR_RETURN(const std::string proof, exchange->final(last));
+  // others may have guessed for the same name meanwhile
+  std::string proof;
+  SCYPER_RETURN_IF_ERROR(context_->attempts.judge(user, start_.address, monotonic_ns(), [&]() -> Status {
+    SCYPER_ASSIGN_OR_RETURN(proof, exchange->final(last));
+    return {};
+  }));
   writer().begin('R');
   writer().put_int32(kAuthenticationSaslFinal);
   writer().put_bytes(proof);

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "postgres/login_attempts.h"
@@ -269,6 +272,33 @@ TEST(Commands, TextsAreReadOnce) {
   EXPECT_TRUE((*commands)[4].is_chained);
   EXPECT_EQ(*query::with_parameter_types("SELECT $1, '$1', $2 + $1", {"", "bigint"}),
             "SELECT $1, '$1', ($2::bigint) + $1");
+}
+
+// Many connections that have begun together get no more guesses than one after the other.
+TEST(LoginAttempts, GuessesInParallelAreNoMore) {
+  LoginAttempts attempts;
+  constexpr int kConnections = 32;
+  std::atomic<int> judged{0}, refused{0};
+  const auto run = [&](const char* user, const Status& proof) {
+    std::vector<std::thread> connections;
+    for (int i = 0; i < kConnections; ++i) {
+      EXPECT_TRUE(attempts.check(user, "10.0.0.1", 5).ok());
+    }
+    for (int i = 0; i < kConnections; ++i) {
+      connections.emplace_back([&] {
+        const Status status = attempts.judge(user, "10.0.0.1", 5, [&] { return ++judged, proof; });
+        if (sqlstate_of(status) == "28000") ++refused;
+      });
+    }
+    for (std::thread& connection : connections) connection.join();
+  };
+  run("ann", sql_error("28P01", "password authentication failed"));
+  EXPECT_EQ(judged, LoginAttempts::kFreeFailures);
+  EXPECT_EQ(refused, kConnections - LoginAttempts::kFreeFailures);
+  judged = refused = 0;
+  run("bob", Status());
+  EXPECT_EQ(judged, kConnections);
+  EXPECT_EQ(refused, 0);
 }
 
 // By a clock of the test's own.

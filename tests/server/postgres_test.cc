@@ -121,6 +121,52 @@ TEST_F(PostgresTest, WhoSaysNothingIsNotWaitedFor) {
   EXPECT_EQ(half.types(), "");
 }
 
+// Connections without a word hold no place: of too many the oldest goes.
+TEST_F(PostgresTest, SilentClientsKeepNobodyOut) {
+  constexpr size_t kClients = 2, kStrangers = kClients + 16;
+  options.postgres_connections_max = kClients;
+  start();
+  auto first = open();
+  std::vector<std::unique_ptr<Socket>> silent;
+  for (size_t i = 0; i < kStrangers + 10; ++i) silent.push_back(std::make_unique<Socket>(server->postgres_port()));
+  EXPECT_EQ(silent[0]->types(), "");  // its end
+  wait_until([&] { return metric("scyper_postgres_sessions") <= 1 + kStrangers; }, "the oldest are still there");
+  auto second = open();
+  Socket third(server->postgres_port());
+  third.send(start_packet());
+  EXPECT_EQ(third.types(), "E");
+  EXPECT_EQ(third.error.field('C'), "53300");
+  second.reset();
+  wait_until(
+      [&] {
+        Socket again(server->postgres_port());
+        again.send(start_packet());
+        return again.types().ends_with("Z");
+      },
+      "the place is not free again");
+}
+
+// Of all statements and portals together, whatever their number.
+TEST_F(PostgresTest, StatementsOfASessionHaveABoundOfBytes) {
+  options.message_bytes_max = 10'000;
+  start();
+  auto socket = open();
+  const std::string call = "CALL add($1, $2) " + std::string(9'000, ' ');
+  int kept = 0;
+  while (kept < 100) {
+    socket->send(parse("s" + std::to_string(kept), call) + kSync);
+    if (socket->types() != "1Z") break;
+    ++kept;
+  }
+  EXPECT_GE(kept, 2);
+  EXPECT_LE(kept, 10);
+  EXPECT_EQ(socket->error.field('C'), "53400");
+  socket->send(message('C', "S" + text("s0")) + kSync);
+  EXPECT_EQ(socket->types(), "3Z");
+  socket->send(parse("again", call) + kSync);
+  EXPECT_EQ(socket->types(), "1Z");
+}
+
 TEST_F(PostgresTest, StartPackets) {
   start();
   Socket tls(server->postgres_port());

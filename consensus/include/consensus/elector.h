@@ -171,6 +171,13 @@ class Elector {
   // is news, its promise is on its way to the disk. Any redo that a voter gets goes through here.
   bool takes_redo(const Promise& primaryship, int64_t now_us);
   const Promise& promised() const { return ballot_.promised(); }
+  // Whether elections can have come to that term. Each campaign draws the next one, so a term far above all that this
+  // node knows is forged: were it promised, no term would be left for anybody.
+  bool is_plausible(uint64_t term) const {
+    const uint64_t known = std::max({view_.term, ballot_.promised().term, position_.term, term_});
+    return term <= known || term - known <= kTermJumpMax;
+  }
+  static constexpr uint64_t kTermJumpMax = uint64_t{1} << 20;
 
   bool is_open(int64_t now_us) const;   // takes writes
   bool may_read(int64_t now_us) const;  // strong reads and tickets

@@ -64,6 +64,12 @@ class ScratchArena {
   char* extend(const char* data, size_t size, size_t more) noexcept;
   void reset() noexcept;  // keeps the first blocks
   size_t used_bytes() const { return total_bytes_; }
+  // What allocate() would still give, about: kept blocks that are free count as free.
+  size_t room_bytes() const noexcept {
+    size_t taken = 0;
+    for (size_t i = 0; i <= current_ && i < blocks_.size(); i++) taken += blocks_[i].bytes;
+    return limit_bytes_ > taken ? limit_bytes_ - taken : 0;
+  }
 
  private:
   char* allocate_slow(size_t bytes) noexcept;

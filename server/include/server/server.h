@@ -46,8 +46,8 @@ struct ServerOptions {
 };
 
 // The node's endpoints: gRPC and HTTP, on one engine. All of gRPC is hidden in here.
-// Threads: start() and stop() by the owner; what runs inside: grpc_threads loops, gRPC's own, statement_threads, two of
-// HTTP.
+// Threads: start() and stop() by the owner; what runs inside: grpc_threads loops, gRPC's own, statement_threads, those
+// of HTTP.
 class Server {
  public:
   // Engine and registry must outlive the server.

@@ -28,8 +28,9 @@ constexpr size_t kHugePageBytes = size_t{2} << 20;
 // (findings/memory.md 1: 0.47 us per mapping). Address space is reserved once (MAP_NORESERVE), memory is used on touch,
 // blocks are recycled within the arena and never unmapped (a first touch after giving memory back costs more than
 // clearing it). allocate() returns nullptr when the budget is used up: the caller fails its statement with 53200, never
-// the process. Units: sizes are rounded up to kArenaGranuleBytes; used_bytes and the budget count rounded sizes.
-// Threads: any (a mutex inside; called per block of at least 64 KB, not per tuple). Fork: the child may read.
+// the process. The last part of the budget is for changes that free memory (memory_reserve.h). Units: sizes are rounded
+// up to kArenaGranuleBytes; used_bytes and the budget count rounded sizes. Threads: any (a mutex inside; called per
+// block of at least 64 KB, not per tuple). Fork: the child may read.
 class Arena {
  public:
   // kReservedHuge: address space for the budget alone. 53200 when the address space or the pool of huge pages is too

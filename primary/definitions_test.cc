@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/simulated_disk.h"
-#include "query/role.h"
+#include "query/role_mark.h"
 #include "testing/bank.h"
 
 // What definitions add to the catalog survives restarts: by the log alone, and by archive and log.
@@ -543,6 +543,47 @@ TEST_P(DefinitionsTest, EnumsStay) {
   EXPECT_EQ(state(engine_.get(), "SELECT 'sad'::mood"), "42704");
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM app.u WHERE l > 'low'::app.level"), 1);
   EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t"), 24);
+}
+
+// A session is its role's by number: whatever becomes of the name, it keeps its own rights and gets no others.
+TEST_P(DefinitionsTest, SessionsFollowTheNumbersOfTheirRoles) {
+  open();
+  all({"CREATE ROLE ann", "CREATE ROLE team", "CREATE TABLE t (a integer)", "CREATE TABLE secret (a integer)",
+       "CREATE SCHEMA s", "GRANT USAGE, CREATE ON SCHEMA s TO ann, team", "INSERT INTO t VALUES (1), (2)",
+       "GRANT SELECT ON t TO ann", "GRANT team TO ann"});
+  const uint32_t id = engine_->catalog()->roles.find("ann")->id, team = engine_->catalog()->roles.find("team")->id;
+  const auto as_ann = [&](const char* sql) { return query::with_roles({"ann", "ann"}, {id, id}, sql); };
+  const auto as_team = [&](const char* sql) { return query::with_roles({"ann", "team"}, {id, team}, sql); };
+  const char* const kCount = "SELECT count(*) FROM t";
+  EXPECT_EQ(number(engine_.get(), as_ann(kCount)), 2);
+  all({"ALTER ROLE ann RENAME TO bea", "ALTER ROLE team RENAME TO crew", "CREATE ROLE ann SUPERUSER",
+       "CREATE ROLE team SUPERUSER"});
+  const auto check = [&] {
+    EXPECT_EQ(number(engine_.get(), as_ann(kCount)), 2);
+    EXPECT_EQ(number(engine_.get(), as_ann("SELECT (current_user = 'bea' AND session_user = 'bea')::integer")), 1);
+    EXPECT_EQ(number(engine_.get(), as_team("SELECT (current_user = 'crew' AND session_user = 'bea')::integer")), 1);
+    for (const char* sql : {"SELECT count(*) FROM secret", "CREATE ROLE x", "EXPLAIN SELECT a FROM secret",
+                            "DO 'BEGIN EXECUTE ''SELECT a FROM secret''; END'"}) {
+      EXPECT_EQ(state(engine_.get(), as_ann(sql)), "42501") << sql;
+      EXPECT_EQ(state(engine_.get(), as_team(sql)), "42501") << sql;
+    }
+  };
+  check();
+  // what they make is theirs, also for who replays it
+  EXPECT_EQ(state(engine_.get(), as_ann("CREATE TABLE s.mine AS SELECT 1 AS a")), "00000");
+  EXPECT_EQ(state(engine_.get(), as_team("DO 'BEGIN CREATE TABLE s.block (a integer); END'")), "00000");
+  restart();
+  check();
+  EXPECT_EQ(number(engine_.get(),
+                   "SELECT count(*) FROM pg_class WHERE (relname, pg_get_userbyid(relowner)) IN "
+                   "(('mine', 'bea'), ('block', 'crew'))"),
+            2);
+  // another one with the name of a dropped one
+  all({"DROP TABLE s.mine", "REVOKE ALL ON t FROM bea", "REVOKE ALL ON SCHEMA s FROM bea", "DROP ROLE bea",
+       "CREATE ROLE bea SUPERUSER"});
+  EXPECT_EQ(state(engine_.get(), as_ann(kCount)), "28000");
+  EXPECT_EQ(state(engine_.get(), as_ann("CREATE ROLE x")), "28000");
+  EXPECT_EQ(state(engine_.get(), as_ann("EXPLAIN SELECT a FROM t")), "28000");
 }
 
 // Roles, their members and rights; programs that were compiled for one role are no other's.

@@ -9,7 +9,7 @@ namespace scyper::primary {
 
 Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> statement,
                                      std::span<const Datum> parameters, const StatementLimits& limits,
-                                     query::ResultSet* result, uint64_t run_us_max) {
+                                     query::ResultSet* result, uint64_t run_us_max, std::string_view request_text) {
   struct Waiting : Transaction {
     Completion completion;
   } waiting;
@@ -21,6 +21,7 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   waiting.changed_settings = limits.changed_settings;
   waiting.client_id = limits.client_id;
   waiting.request_id = limits.request_id;
+  waiting.request_text = request_text;
   waiting.run_us_max = run_us_max;
   waiting.done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->completion.signal(); };
   std::swap(waiting.result, *result);

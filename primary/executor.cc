@@ -14,11 +14,24 @@ using query::Outcome;
 
 namespace {
 
-std::string client_prefix(uint64_t client_id, const replay::RequestWindow::Outcome& outcome) {
-  const replay::RedoClient client{client_id, outcome.affected_rows, static_cast<uint32_t>(outcome.rows.size()),
-                                  outcome.is_part    ? replay::RedoClient::kPartOnly
-                                  : outcome.has_rows ? 0u
-                                                     : 1u};
+// Client ids are microseconds since 1970 and random bits behind them.
+constexpr uint32_t kClientIdRandomBits = 12;
+
+std::string shown_request(const Transaction& transaction) {
+  return absl::StrCat("request ", transaction.request_id, " of client ", transaction.client_id);
+}
+
+std::string client_prefix(const Transaction& transaction, const replay::RequestWindow::Outcome& outcome) {
+  using replay::RedoClient;
+  RedoClient client;
+  client.client_id = transaction.client_id;
+  client.affected_rows = outcome.affected_rows;
+  client.row_bytes = static_cast<uint32_t>(outcome.rows.size());
+  client.flags = RedoClient::kHasOrigin;
+  if (!outcome.is_part && !outcome.has_rows) client.flags |= RedoClient::kLacksRows;
+  if (outcome.is_part) client.flags |= RedoClient::kPartOnly;
+  client.role_id = transaction.request_role;
+  client.fingerprint = transaction.request_fingerprint;
   std::string prefix(reinterpret_cast<const char*>(&client), sizeof(client));
   prefix += outcome.rows;
   return prefix;
@@ -81,7 +94,7 @@ void Executor::append_part() noexcept {
   const uint64_t lsn = environment_->options->redo == RedoMode::kNone
                            ? environment_->lsns.draw()
                            : append_alone(environment_, log_->redo(), transaction.request_id,
-                                          has_client ? client_prefix(transaction.client_id, outcome) : std::string());
+                                          has_client ? client_prefix(transaction, outcome) : std::string());
   remember_request(transaction, lsn, std::move(outcome));
 }
 
@@ -295,7 +308,7 @@ uint64_t Executor::append_record(const Transaction& transaction, const PreparedS
   std::string prefix;
   if (transaction.client_id != 0) [[unlikely]] {
     header.flags |= replay::kRedoHasClient;
-    prefix = client_prefix(transaction.client_id, outcome);
+    prefix = client_prefix(transaction, outcome);
   }
   uint64_t lsn;
   if (log_->records_redo()) {
@@ -315,7 +328,9 @@ void Executor::remember_request(const Transaction& transaction, uint64_t lsn,
   if (transaction.client_id == 0 || environment_->requests == nullptr) [[likely]]
     return;
   outcome.lsn = lsn;
-  environment_->requests->finish({transaction.client_id, transaction.request_id}, std::move(outcome));
+  outcome.fingerprint = transaction.request_fingerprint;
+  environment_->requests->finish({transaction.client_id, transaction.request_id, transaction.request_role},
+                                 std::move(outcome));
 }
 
 // What a request that is sent again gets to see of its first answer.
@@ -331,36 +346,57 @@ replay::RequestWindow::Outcome Executor::outcome_of(const Transaction& transacti
   return outcome;
 }
 
+// An id far ahead of the time would, once it is forgotten, make all clients that come until then look forgotten.
+Status Executor::check_client_id(const Transaction& transaction) const {
+  const int64_t now_us = transaction.time_us + kPostgresEpochUs;
+  const auto drawn_us = static_cast<int64_t>(transaction.client_id >> kClientIdRandomBits);
+  if (drawn_us - now_us <= environment_->options->log.client_id_ahead_us_max) return Status();
+  return with_hint(
+      sql_error("22023", absl::StrCat("client id ", transaction.client_id,
+                                      " is further ahead of the node's clock than ", "client_id_ahead_max allows")),
+      "A client id is the time in microseconds since 1970 when it was drawn, times 4096, and a random number below.");
+}
+
 // A transaction that has committed before is answered as it was then; one that may have, but is not remembered, is
-// refused. True: it is answered. Here and not where it was admitted: a first try that is still running, or whose commit
-// is not durable yet, stands before this one in the same queue, or runs alone.
+// refused, and so is another one with its id. Whose client it is decides the session's role: what other roles have sent
+// is not looked at. True: it is answered. Here and not where it was admitted: a first try that is still running, or
+// whose commit is not durable yet, stands before this one in the same queue, or runs alone.
 bool Executor::answer_request(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) {
+  using Answer = replay::RequestWindow::Answer;
   transaction->was_repeated = false;
+  transaction->request_role = binding.role_id;
+  transaction->request_fingerprint =
+      transaction->request_text.empty()
+          ? replay::request_fingerprint(statement.text(), binding.program->parameter_types(), transaction->arguments)
+          : replay::request_fingerprint(transaction->request_text, {}, {});
   replay::RequestWindow::Outcome known;
-  switch (environment_->requests->find({transaction->client_id, transaction->request_id}, &known)) {
-    case replay::RequestWindow::Answer::kNew:
-      return false;
-    case replay::RequestWindow::Answer::kForgotten:
-      refuse(transaction,
-             with_hint(sql_error("40003", absl::StrCat("request ", transaction->request_id, " of client ",
-                                                       transaction->client_id, " is older than what is remembered")),
-                       "Whether it has committed is not known any more. Draw a new client id for new requests."),
-             Refusal::kRequest);
-      return true;
-    case replay::RequestWindow::Answer::kCommitted:
-      if (!known.is_part) break;
-      refuse(transaction,
-             with_hint(sql_error("40003", absl::StrCat("request ", transaction->request_id, " of client ",
-                                                       transaction->client_id, " has not come to its end")),
-                       "What it had committed by COMMIT stays. Draw a new request id to run the procedure again."),
-             Refusal::kRequest);
-      return true;
+  const Answer answer =
+      environment_->requests->find({transaction->client_id, transaction->request_id, transaction->request_role},
+                                   transaction->request_fingerprint, &known);
+  Status status;
+  if (answer == Answer::kNew) {
+    status = check_client_id(*transaction);
+    if (status.ok()) return false;
+  } else if (answer == Answer::kForgotten) {
+    status = with_hint(sql_error("40003", shown_request(*transaction) + " is older than what is remembered"),
+                       "Whether it has committed is not known any more. Draw a new client id for new requests.");
+  } else if (answer == Answer::kAnother) {
+    status = with_hint(sql_error("22023", shown_request(*transaction) + " was another one when it was sent first"),
+                       "Only the same statement with the same arguments is sent again with the same request id.");
+  } else if (known.is_part) {
+    status = with_hint(sql_error("40003", shown_request(*transaction) + " has not come to its end"),
+                       "What it had committed by COMMIT stays. Draw a new request id to run the procedure again.");
+  }
+  if (!status.ok()) {
+    refuse(transaction, std::move(status), Refusal::kRequest);
+    return true;
   }
   enter(transaction, statement, binding);
   transaction->was_repeated = true;
   transaction->status = replay::decode_rows(known.rows, &transaction->result);
-  if (!transaction->status.ok()) {  // another statement than the first time
-    transaction->status = sql_error("22023", "the request was another one when it was sent first");
+  if (!transaction->status.ok()) {  // the statement's columns have changed since
+    transaction->status =
+        sql_error("22023", "the rows of the first answer do not fit the statement's columns any more");
     transaction->result.clear_rows();
     return true;
   }

@@ -167,6 +167,7 @@ class Executor {
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;
   replay::RequestWindow::Outcome outcome_of(const Transaction& transaction) const;
   void remember_request(const Transaction& transaction, uint64_t lsn, replay::RequestWindow::Outcome outcome) const;
+  Status check_client_id(const Transaction& transaction) const;
   bool answer_request(Transaction* transaction, const PreparedStatement& statement, const Binding& binding);
   static int32_t end_transaction(void* owner, query::ExecContext* context, bool commit) noexcept;
   void append_part() noexcept;

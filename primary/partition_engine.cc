@@ -388,7 +388,8 @@ Status PartitionEngine::execute(std::string_view sql, std::span<const Datum> par
   if (result == nullptr) result = &ignored;
   AdHoc ad_hoc;
   SCYPER_RETURN_IF_ERROR(prepare_for(sql, parameters, &ad_hoc));
-  return run_and_wait(std::move(ad_hoc.statement), parameters.empty() ? ad_hoc.values : parameters, limits, result);
+  if (!parameters.empty()) return run_and_wait(std::move(ad_hoc.statement), parameters, limits, result);
+  return run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, limits, result, /*run_us_max=*/0, sql);
 }
 
 Status PartitionEngine::execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
@@ -396,11 +397,14 @@ Status PartitionEngine::execute_script(std::string_view sql, const std::function
   query::ResultSet result;
   AdHoc ad_hoc;
   if (find_shared(sql, environment_.catalog_version, &ad_hoc)) {  // one statement: nothing to split
-    SCYPER_RETURN_IF_ERROR(run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, limits, &result));
+    SCYPER_RETURN_IF_ERROR(
+        run_and_wait(std::move(ad_hoc.statement), ad_hoc.values, limits, &result, /*run_us_max=*/0, sql));
     if (each) each(result);
     return Status();
   }
   SCYPER_ASSIGN_OR_RETURN(auto texts, database_->split(sql));
+  if (limits.client_id != 0 && texts.size() > 1)
+    return sql_error("08P01", "a request id is for one statement, and the text has several");
   for (const std::string& text : texts) {
     SCYPER_RETURN_IF_ERROR(execute(text, {}, &result, limits));
     if (each) each(result);

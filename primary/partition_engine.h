@@ -127,7 +127,8 @@ class PartitionEngine final : public Engine {
   Status admit_changes() const;
   void log_alone(std::string_view redo);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
-                      const StatementLimits& limits, query::ResultSet* result, uint64_t run_us_max = 0);
+                      const StatementLimits& limits, query::ResultSet* result, uint64_t run_us_max = 0,
+                      std::string_view request_text = {});
   static std::string_view shape_of(std::string_view sql, const AdHoc& ad_hoc) {
     return ad_hoc.text.text.empty() ? sql : std::string_view(ad_hoc.text.text);
   }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "query/role_mark.h"
 
 namespace scyper::primary {
 
@@ -105,6 +106,7 @@ std::unique_ptr<Binding> PreparedStatement::make_binding() const {
   binding->tag = tag_of(binding->program->command());
   binding->is_volatile = binding->program->footprint().is_volatile;
   binding->is_planned = binding->program->footprint().is_planned;
+  binding->role_id = query::session_role_id(prepared_->text(), database_->catalog()->roles);
   return binding;
 }
 

@@ -26,6 +26,7 @@ struct Binding {
   CommandTag tag = CommandTag::kSelect;
   bool is_volatile = false;
   bool is_planned = false;
+  uint32_t role_id = 0;  // of the session that it runs for
   std::shared_ptr<const query::Program> owner;
   Status failure;
 };

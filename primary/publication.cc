@@ -61,6 +61,10 @@ Publication::Publication(const ReplicationOptions& options, const Start& start, 
     return read_log(after_lsn, each);
   };
   publisher_.ticket = [this](const std::string& node, const PartitionSet& reads) { return ticket(node, reads); };
+  publisher_.current_lsn = [this, environment]() -> StatusOr<uint64_t> {
+    if (options_.admits) SCYPER_RETURN_IF_ERROR(options_.admits());
+    return environment->lsns.last.load();
+  };
   publisher_.awaits_positions = start.is_quorum;
   if (!start.is_elected) return;
   publisher_.node = options.node;

@@ -4,7 +4,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/simulated_disk.h"
+#include "query/role.h"
 #include "query/value_text.h"
 #include "testing/restarts.h"
 
@@ -42,8 +44,10 @@ TEST(DurabilityTest, RequestsAreNotRepeated) {
     EXPECT_TRUE(answered->was_repeated);
     EXPECT_EQ(answered->result.affected_rows, 32u);
     for (uint64_t request : {2u, 3u, 4u}) {
-      ASSERT_TRUE(send(engine.get(), 9, request, "CALL deposit(5, 5, 5)", &answered).ok());
+      const char* sql = request == 2 ? "CALL move(1, 1, 2, 2, 5)" : "CALL deposit(3, 3, 3)";
+      ASSERT_TRUE(send(engine.get(), 9, request, sql, &answered).ok());
       EXPECT_TRUE(answered->was_repeated);
+      EXPECT_EQ(sqlstate_of(send(engine.get(), 9, request, "CALL deposit(5, 5, 5)")), "22023");
     }
     EXPECT_EQ(digest_of(engine.get()), before);
     ASSERT_TRUE(send(engine.get(), 10, 1, "CALL deposit(5, 5, 5)", &answered).ok());  // another client's
@@ -85,6 +89,90 @@ TEST(RequestTest, ProceduresWithCommitAreNotRepeated) {
       EXPECT_EQ(sqlstate_of(send(engine.get(), 9, 2, "CALL in_parts(true)")), "40003");
       EXPECT_EQ(digest_of(engine.get()), before);
     }
+  }
+}
+
+std::string of_role(const char* role, const std::string& sql) {
+  query::SessionRoles roles;
+  roles.session = roles.current = role;
+  return query::with_roles(roles, sql);
+}
+
+// Who knows a request's id but has another role, statement or arguments gets no answer, before a restart and after.
+TEST(RequestTest, OthersDoNotGetTheAnswer) {
+  const std::string deposit = "UPDATE accounts SET balance = balance + 1 WHERE branch = 1 RETURNING balance";
+  for (bool with_archive : {false, true}) {
+    SimulatedDisk disk;
+    const EngineOptions options = log_options(&disk, RedoMode::kLogical);
+    auto check = [&](PartitionEngine* engine) {
+      Call* answered = nullptr;
+      ASSERT_TRUE(send(engine, 9, 1, of_role("ann", deposit), &answered).ok());
+      EXPECT_TRUE(answered->was_repeated);
+      EXPECT_EQ(answered->result.row_count(), 32u);
+      const storage::Digest before = digest_of(engine);
+      EXPECT_EQ(sqlstate_of(send(engine, 9, 1, of_role("eve", deposit))), "42501");
+      EXPECT_EQ(sqlstate_of(send(engine, 9, 1, of_role("ann", deposit + " + 1"), &answered)), "22023");
+      EXPECT_EQ(answered->result.row_count(), 0u);
+      EXPECT_EQ(digest_of(engine), before);
+      ASSERT_TRUE(send(engine, 9, 1, of_role("bob", deposit), &answered).ok());  // a client of his
+      EXPECT_TRUE(answered->was_repeated);
+      EXPECT_EQ(digest_of(engine), before);
+    };
+    {
+      Bank bank(options);
+      for (const char* sql :
+           {"CREATE ROLE ann", "CREATE ROLE bob", "CREATE ROLE eve", "GRANT SELECT, UPDATE ON accounts TO ann, bob"})
+        ASSERT_TRUE(bank.run(sql).ok()) << sql;
+      Call* answered = nullptr;
+      for (const char* role : {"ann", "bob"}) {
+        ASSERT_TRUE(send(&bank.engine(), 9, 1, of_role(role, deposit), &answered).ok());
+        EXPECT_FALSE(answered->was_repeated);
+      }
+      if (with_archive) ASSERT_TRUE(bank.engine().write_archive("", nullptr).ok());
+      check(&bank.engine());
+    }
+    auto engine = open_or_null(options);
+    ASSERT_NE(engine, nullptr);
+    check(engine.get());
+  }
+}
+
+// The first run of a text has its constants in it, later ones have them as arguments: one request all the same.
+TEST(RequestTest, TextsOfConstantsAreToldApart) {
+  SimulatedDisk disk;
+  Bank bank(log_options(&disk));
+  const auto run = [&](uint64_t request, const std::string& sql) {
+    StatementLimits limits;
+    limits.client_id = 9;
+    limits.request_id = request;
+    return bank.engine().execute_script(sql, nullptr, limits);
+  };
+  const std::string update = "UPDATE accounts SET balance = balance + 1 WHERE branch = 1 AND id = ";
+  const int64_t before = number(&bank.engine(), "SELECT sum(balance)::bigint FROM accounts");
+  for (int round = 0; round < 3; ++round) {
+    for (uint64_t request = 1; request <= 4; ++request)
+      ASSERT_TRUE(run(request, update + std::to_string(request) + (round == 1 ? ";" : "")).ok()) << request;
+  }
+  EXPECT_EQ(number(&bank.engine(), "SELECT sum(balance)::bigint FROM accounts"), before + 4);
+  EXPECT_EQ(sqlstate_of(run(4, update + "5")), "22023");
+  EXPECT_EQ(sqlstate_of(run(5, update + "5; " + update + "6")), "08P01");
+}
+
+// Such an id would make every client look forgotten once it is forgotten itself.
+TEST(RequestTest, ClientIdsFarAheadAreRefused) {
+  Bank bank([] {
+    EngineOptions options = log_options(nullptr);
+    options.log = {};
+    return options;
+  }());
+  for (uint64_t client : {~uint64_t{0}, uint64_t{1} << 63}) {
+    EXPECT_EQ(sqlstate_of(send(&bank.engine(), client, 1, "CALL deposit(3, 3, 3)")), "22023");
+  }
+  const auto now_us = static_cast<uint64_t>(RealClock().now_us());
+  Call* answered = nullptr;
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(send(&bank.engine(), now_us << 12, ~uint64_t{0}, "CALL deposit(3, 3, 3)", &answered).ok());
+    EXPECT_EQ(answered->was_repeated, round == 1);
   }
 }
 

@@ -1,6 +1,9 @@
 #include <cstring>
 #include <span>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "arguments.h"
 #include "replay/record.h"
 #include "replay/request_window.h"
@@ -71,6 +74,22 @@ std::string encode_rows(const query::ResultSet& result) {
     out += row;
   }
   return out;
+}
+
+uint64_t request_fingerprint(std::string_view text, const std::vector<SqlType>& types,
+                             std::span<const Datum> arguments) {
+  // one node splits a text into its statements where another runs it whole
+  const size_t last = text.find_last_not_of("; \t\r\n");
+  text = text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  std::string bytes;
+  put_varint(&bytes, text.size());
+  bytes += text;
+  put_null_bits(&bytes, arguments);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].null == 0) put_value(&bytes, types[i], arguments[i]);
+  }
+  const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+  return hash == 0 ? 1 : hash;
 }
 
 Status decode_rows(std::string_view bytes, query::ResultSet* result) {

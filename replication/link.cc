@@ -27,6 +27,7 @@ namespace {
 constexpr uint64_t kArchiveNumberDigits = 20;
 constexpr std::chrono::milliseconds kFetchRetry{100};
 constexpr std::chrono::microseconds kPeersWait{500'000};
+constexpr std::chrono::microseconds kCurrentWait{500'000};  // of a query that allows some staleness
 constexpr int kReconnectMs = 100;  // the least that gRPC waits behind a refused connection, whatever it is told
 
 class GrpcLink final : public Link {
@@ -189,6 +190,16 @@ class GrpcLink final : public Link {
     v1::TicketReply reply;
     SCYPER_RETURN_IF_ERROR(from_grpc(call.stub->Ticket(&call.context, request, &reply)));
     return Ticket{reply.term(), reply.snapshot(), reply.lsn(), reply.node(), reply.address()};
+  }
+
+  StatusOr<uint64_t> current_lsn() override {
+    Call call(this);
+    call.context.set_deadline(std::chrono::system_clock::now() + std::min(call_time(), kCurrentWait));
+    v1::CurrentReply reply;
+    const grpc::Status ended = call.stub->Current(&call.context, v1::CurrentRequest(), &reply);
+    if (ended.error_code() == grpc::StatusCode::UNIMPLEMENTED) return absl::UnimplementedError(ended.error_message());
+    SCYPER_RETURN_IF_ERROR(from_grpc(ended));
+    return reply.lsn();
   }
 
   void redirect(const std::string& target) override {

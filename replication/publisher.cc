@@ -147,6 +147,13 @@ class Publisher final : public v1::Replication::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status Current(grpc::ServerContext*, const v1::CurrentRequest*, v1::CurrentReply* reply) override {
+    auto lsn = options_.current_lsn();
+    if (!lsn.ok()) return to_grpc(lsn.status());
+    reply->set_lsn(*lsn);
+    return grpc::Status::OK;
+  }
+
  private:
   // Whether a subscription is given here.
   Status check_subscription(const PartitionSet& partitions) const {

@@ -200,6 +200,8 @@ Status Follower::begin() {
   pthread_setname_np(threads_.back().native_handle(), "digest");
   threads_.emplace_back([this] { report(); });
   pthread_setname_np(threads_.back().native_handle(), "report");
+  threads_.emplace_back([this] { keep_current(); });
+  pthread_setname_np(threads_.back().native_handle(), "current");
   return Status();
 }
 
@@ -209,6 +211,13 @@ void Follower::start_queries() {
   environment.current_lsn = [this] {
     std::lock_guard<std::mutex> lock(mutex_);
     return inbox_.applied_lsn();
+  };
+  environment.state_ns = [this] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return state_ns();
+  };
+  environment.wait_current = [this](int64_t not_before_ns, int64_t deadline_ns) {
+    return wait_current(not_before_ns, deadline_ns);
   };
   environment.catalog_version = [this] { return database_->catalog()->version; };
   environment.partitions = identity_.partitions;

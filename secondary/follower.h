@@ -15,6 +15,7 @@
 #include "archivist.h"
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "currency.h"
 #include "log_keeper.h"
 #include "query/fork.h"
 #include "query/local_indexes.h"
@@ -101,6 +102,13 @@ class Follower final : public Node {
   void drop_applied();
   int64_t silence_ns() const;
   int64_t lag_ns() const;
+
+  // follower_currency.cc: how old the state is
+  int64_t state_ns() const;
+  Status wait_current(int64_t not_before_ns, int64_t deadline_ns);
+  Status ask_current();
+  void keep_current();
+
   uint64_t redirections() const {
     std::lock_guard<std::mutex> lock(mutex_);
     return redirections_;
@@ -194,8 +202,10 @@ class Follower final : public Node {
     uint64_t lsn;
     int64_t ns;  // since when it is known that the log goes up to there, at most a little longer
   };
-  std::deque<Known> knowns_;    // that have not been applied; rising
-  bool has_caught_up_ = false;  // with what there was when it joined
+  std::deque<Known> knowns_;  // that have not been applied; rising
+  Currency currency_;
+  bool lacks_currency_ = false;  // the primary does not say what its newest LSN is
+  bool has_caught_up_ = false;   // with what there was when it joined
   // What it restarted with: its own log has groups that were not confirmed when they came, and may never be.
   bool is_own_confirmed_ = false;
   int64_t heard_ns_ = 0;      // when the primary was heard of, last

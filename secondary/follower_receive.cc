@@ -120,6 +120,7 @@ void Follower::drop_applied() {
     arrivals_.pop_front();
   }
   while (!knowns_.empty() && knowns_.front().lsn <= applied_lsn) knowns_.pop_front();
+  currency_.apply(applied_lsn);
   if (heard_ns_ == 0) return;
   is_own_confirmed_ = is_own_confirmed_ || (inbox_.is_matched() && inbox_.commit_lsn() >= recovered_.lsn);
   has_caught_up_ = has_caught_up_ || applied_lsn >= primary_.complete_lsn ||

@@ -317,8 +317,7 @@ StatusOr<query::Forked> Follower::fork_here(query::ForkRequest request, uint64_t
   {
     std::lock_guard<std::mutex> lock(mutex_);
     point.lsn = inbox_.applied_lsn();
-    // when this was all that there is, as far as it is known
-    point.monotonic_ns = start_ns - std::max(silence_ns(), lag_ns());
+    point.monotonic_ns = state_ns();
   }
   point.catalog = database_->catalog();
   point.time_us = clock_.now_us();

@@ -414,6 +414,16 @@ class FakeLink : public replication::Link {
   }
   bool awaits_positions() const override { return true; }
   StatusOr<replication::Ticket> ticket(const PartitionSet&) override { return absl::UnavailableError("no tickets"); }
+  // 0: it is of a version that does not say.
+  void set_current(StatusOr<uint64_t> lsn) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    current_ = std::move(lsn);
+  }
+  StatusOr<uint64_t> current_lsn() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (current_.ok() && *current_ == 0) return absl::UnimplementedError("");
+    return current_;
+  }
   replication::BulkInfo bulk() const override { return {}; }
   void cancel() override { is_cancelled_ = true; }
   void redirect(const std::string&) override {}
@@ -434,6 +444,7 @@ class FakeLink : public replication::Link {
   Watermark watermark_;
   std::vector<Parcel> parcels_;
   uint64_t said_ = 0;
+  StatusOr<uint64_t> current_ = 0;
   replication::Position position_;
 };
 
@@ -471,6 +482,69 @@ Running start(const NodeOptions& options, std::unique_ptr<Disk> own, std::unique
 // own: the disk's owner, when the node may write archives.
 Running start(Disk* disk, std::unique_ptr<Disk> own, const std::string& directory, uint64_t complete_lsn) {
   return start(follower_options(disk, directory), std::move(own), std::make_unique<FakeLink>(complete_lsn));
+}
+
+TEST(CurrencyTest, AStateIsAsOldAsTheQuestionThatItAnswers) {
+  Currency currency;
+  EXPECT_EQ(currency.state_ns(), 0);
+  currency.add(10, 1'000, 10);
+  EXPECT_EQ(currency.state_ns(), 1'000);
+  currency.add(12, 2'000, 10);
+  currency.add(15, 3'000, 10);
+  EXPECT_EQ(currency.state_ns(), 1'000);
+  EXPECT_TRUE(currency.awaits(3'000));
+  EXPECT_FALSE(currency.awaits(3'001));
+  currency.apply(14);
+  EXPECT_EQ(currency.state_ns(), 2'000);
+  currency.add(13, 4'000, 14);  // of another primary, whose log ends earlier
+  EXPECT_EQ(currency.state_ns(), 4'000);
+  currency.apply(20);  // what the first one said is of no use any more
+  EXPECT_EQ(currency.state_ns(), 4'000);
+  EXPECT_FALSE(currency.awaits(0));
+}
+
+// The stream of the log goes on, but what comes has waited on its way: the primary has more.
+TEST(Follower, ADelayedOneKnowsHowOldItsStateIs) {
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary = primary_log();
+  const Parcel first = primary.make(1, {0}, 240), second = primary.make(1, {0}, 10, 240);
+  Running running = start(&disk, nullptr, kDirectory, 240);
+  ASSERT_NE(running.node, nullptr);
+  running.link->set_current(240);
+  running.link->say({1, 0, 240, 240, 0}, {first});
+  ASSERT_TRUE(comes_true([&] { return running.node->readiness().ok() && running.node->info().applied_lsn == 240; }))
+      << running.node->readiness();
+  int64_t timeout_us = 200'000;  // it waits so long for a newer state
+  const auto ask = [&](int64_t staleness_us, query::Receipt* receipt) {
+    query::QueryOptions options;
+    options.freshness.kind = query::Freshness::Kind::kStaleness;
+    options.freshness.staleness_us = staleness_us;
+    if (staleness_us == 1'000) options.timeout_us = timeout_us;
+    query::ResultSet rows;
+    return running.node->queries()->execute("SELECT count(*) FROM pg_class", {}, options, &rows, receipt);
+  };
+  query::Receipt receipt;
+  Status status = ask(0, &receipt);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(receipt.lsn, 240u);
+  // beats of the old state go on
+  running.link->set_current(250);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  EXPECT_EQ(sqlstate_of(ask(1'000, &receipt)), "57P03");
+  status = ask(3'600'000'000, &receipt);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(receipt.lsn, 240u);
+  EXPECT_GT(receipt.age_ms, 140);  // since before the primary had more
+  // a primary that does not answer leaves the age as it was
+  running.link->set_current(absl::UnavailableError("gone"));
+  EXPECT_EQ(sqlstate_of(ask(1'000, &receipt)), "57P03");
+  EXPECT_TRUE(ask(3'600'000'000, &receipt).ok());
+  timeout_us = 0;
+  running.link->set_current(250);
+  running.link->say({1, 0, 250, 250, 0}, {second});
+  ASSERT_TRUE(comes_true([&] { return ask(1'000, &receipt).ok(); }));
+  EXPECT_EQ(receipt.lsn, 250u);
 }
 
 // Its own log has what was never confirmed when it came.

@@ -388,6 +388,8 @@ std::vector<Setting> log_settings() {
                        SCYPER_FIELD(engine.log.segment_bytes)),
       number_setting("request_window", "committed requests that are remembered: one that is sent again is done once", 1,
                      100'000'000, SCYPER_FIELD(engine.log.request_window)),
+      quantity_setting("client_id_ahead_max", "how far client ids of requests may be ahead of the node's clock",
+                       parse_duration_us, format_duration_us, 1, 0, SCYPER_FIELD(engine.log.client_id_ahead_us_max)),
       quantity_setting("batch_bytes", "redo after which a batch is closed", parse_bytes, format_bytes, 1, 4096,
                        SCYPER_FIELD(engine.log.batch_bytes)),
       quantity_setting("commit_delay", "commit mode local: time that a batch waits for more commits", parse_duration_us,

@@ -101,7 +101,7 @@ StatusOr<BoundPtr> Binder::bind_privilege_test(const ast::FunctionCall& call, co
   if (test == std::end(kPrivilegeTests)) return BoundPtr();
   const size_t fixed = test->has_column ? 3 : 2, count = call.args.size();
   if (count != fixed && count != fixed + 1) return BoundPtr();
-  const Role* role = actor_;
+  const Role* role = current_role(catalog_.roles);  // in a view, too
   if (count > fixed) {
     const auto* literal = ast::node_if<ast::Literal>(call.args[0].get());
     const std::string name = literal != nullptr ? literal->text : std::string(current_user_name());

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "parse/printer.h"
 #include "parse/scanner.h"
+#include "query/role_mark.h"
 
 namespace scyper::query {
 
@@ -116,22 +117,58 @@ std::string_view current_user_name() {
 
 const Role* current_role(const Roles& roles) { return roles.find(current_user_name()); }
 
+namespace {
+const Role* role_of(const Roles& roles, const std::string& name, uint32_t id) {
+  return id != 0 ? roles.find(id) : roles.find(name);
+}
+}  // namespace
+
+Status resolve_roles(const Roles& roles, const RoleIds& ids, SessionRoles* session) {
+  for (auto [name, id] : {std::pair(&session->session, ids.session), std::pair(&session->current, ids.current)}) {
+    if (name->empty()) continue;
+    const Role* role = role_of(roles, *name, id);
+    if (role == nullptr) return sql_error("28000", absl::StrCat("role \"", *name, "\" does not exist"));
+    *name = role->name;
+  }
+  return Status();
+}
+
 Status check_roles(const SessionRoles& session, const Roles& roles) {
-  for (const std::string& name : {session.session, session.current})
-    if (!name.empty() && roles.find(name) == nullptr)
-      return sql_error("28000", absl::StrCat("role \"", name, "\" does not exist"));
+  SessionRoles copy = session;
+  return resolve_roles(roles, RoleIds(), &copy);
+}
+
+StatusOr<SessionRoles> roles_in(const Roles& roles, std::string_view text) {
+  SessionRoles session = roles_of(text);
+  SCYPER_RETURN_IF_ERROR(resolve_roles(roles, role_ids_of(text), &session));
+  return session;
+}
+
+uint32_t session_role_id(std::string_view text, const Roles& roles) {
+  const SessionRoles session = roles_of(text);
+  const Role* role = session.session.empty() ? nullptr : role_of(roles, session.session, role_ids_of(text).session);
+  return role == nullptr ? kSuperuserId : role->id;
+}
+
+Status set_role(const std::string& name, const Roles& roles, SessionRoles* session, RoleIds* ids) {
+  if (name == "none") {
+    session->current.clear();
+    ids->current = 0;
+    return Status();
+  }
+  const Role* wanted = roles.find(name);
+  if (wanted == nullptr) return sql_error("22023", absl::StrCat("role \"", name, "\" does not exist"));
+  const Role* own = role_of(roles, session->session.empty() ? kSuperuser : session->session, ids->session);
+  if (own == nullptr || (!own->is_superuser && !roles.is_member(own->id, wanted->id)))
+    return sql_error("42501", absl::StrCat("permission denied to set role \"", name, "\""));
+  session->current = name;
+  ids->current = wanted->id;
   return Status();
 }
 
 Status set_role(const std::string& name, const Roles& roles, SessionRoles* session) {
-  if (name == "none") return session->current.clear(), Status();
-  const Role* wanted = roles.find(name);
-  if (wanted == nullptr) return sql_error("22023", absl::StrCat("role \"", name, "\" does not exist"));
-  const Role* own = roles.find(session->session.empty() ? kSuperuser : session->session);
-  if (own == nullptr || (!own->is_superuser && !roles.is_member(own->id, wanted->id)))
-    return sql_error("42501", absl::StrCat("permission denied to set role \"", name, "\""));
-  session->current = name;
-  return Status();
+  RoleIds ids;
+  return set_role(name, roles, session, &ids);
 }
 
 namespace {

@@ -28,6 +28,7 @@
 #include "plan/access_path.h"
 #include "query/named_text.h"
 #include "query/query_threads.h"
+#include "query/role_mark.h"
 #include "query/search_path.h"
 #include "query/statement_weight.h"
 #include "runtime/column_bounds.h"
@@ -445,7 +446,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::find_dynamic_program(std::str
   const storage::SchemaScope as_of(&catalog->schemas);
   const SearchPath path(*catalog, search_path);
   const SessionPathScope session(&search_path);
-  const SessionRoles session_roles = roles_of(given_text);
+  SCYPER_ASSIGN_OR_RETURN(const SessionRoles session_roles, roles_in(catalog->roles, given_text));
   const RoleScope roles(&session_roles);
   auto parse = [&] {
     const NamePathScope names(path.get());

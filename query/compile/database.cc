@@ -29,6 +29,7 @@
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "query/error_status.h"
+#include "query/role_mark.h"
 #include "query/search_path.h"
 #include "runtime/memory.h"
 #include "storage/statistics.h"
@@ -178,7 +179,6 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_text(std::string
   auto prepared = std::make_shared<PreparedStatement>();
   prepared->text_ = std::string(text);
   prepared->zone_ = make_session_zone(time_zone_of(text));
-  prepared->roles_ = roles_of(text);
   prepared->search_path_ = std::move(search_path);
   prepared->path_bytes_ = text.size() - sql.size();
   if (statements.empty()) {
@@ -216,8 +216,8 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedSta
   const storage::SchemaScope as_of(&catalog->schemas);
   const SessionPathScope session(&prepared.search_path_);
   const ZoneScope zone(prepared.zone_.get());
-  const RoleScope roles(&prepared.roles_);
-  SCYPER_RETURN_IF_ERROR(check_roles(prepared.roles_, catalog->roles));
+  SCYPER_ASSIGN_OR_RETURN(const SessionRoles session_roles, roles_in(catalog->roles, prepared.text_));
+  const RoleScope roles(&session_roles);
   const std::string_view sql = prepared.sql();
   ast::StatementPtr again;  // another catalog has other names
   const bool is_renewed = !prepared.search_path_.empty() && prepared.program_ != nullptr && !prepared.is_copy_;
@@ -337,8 +337,9 @@ Status DatabaseImpl::fill_table(const Definer& definer, const std::shared_ptr<co
   auto trial = std::make_shared<Catalog>(*definer.catalog_for_rows(next));
   trial->version = trial_version();
   note_tables(trial.get(), frozen_.get(), tier_.get());
+  const SessionRoles roles = definer.roles_for_rows();
   SCYPER_ASSIGN_OR_RETURN(auto prepared,
-                          prepare_for(with_roles(thread_roles(), with_time_zone(session_zone_mark(), sql)), trial));
+                          prepare_for(with_roles(roles, with_time_zone(session_zone_mark(), sql)), trial));
   auto program = first_program_of(*prepared);
   const bool records = run != nullptr && run->wants_rows;
   std::string redo;
@@ -361,9 +362,8 @@ StatusOr<std::unique_ptr<CopyRows>> DatabaseImpl::open_copy_text(std::string_vie
     return sql_error("42601", "the statement is not a COPY");
   auto& copy = ast::node_as<ast::CopyStatement>(*statements[0]);
   SCYPER_RETURN_IF_ERROR(check_copy_place(copy, /*from=*/true));
-  const SessionRoles session_roles = roles_of(text);
+  SCYPER_ASSIGN_OR_RETURN(const SessionRoles session_roles, roles_in(current->roles, text));
   const RoleScope roles(&session_roles);
-  SCYPER_RETURN_IF_ERROR(check_roles(session_roles, current->roles));
   const storage::SchemaScope as_of(&current->schemas);
   SCYPER_ASSIGN_OR_RETURN(CopyTarget target, copy_target(copy, *current, sql));
   target.sql = std::string(text);
@@ -446,8 +446,8 @@ Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, Defini
   if (parsed.is_temporary) definer.set_temporary();
   const SessionPathScope session(&parsed.search_path);
   const ZoneScope zone(prepared.zone_.get());
-  const RoleScope roles(&prepared.roles_);
-  SCYPER_RETURN_IF_ERROR(check_roles(prepared.roles_, current->roles));
+  SCYPER_ASSIGN_OR_RETURN(const SessionRoles session_roles, roles_in(current->roles, prepared.text_));
+  const RoleScope roles(&session_roles);
   definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog,
                             Definer::QueryFacts* facts) { return run_query(sql, std::move(catalog), facts); });
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*parsed.statement, result));
@@ -455,7 +455,7 @@ Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, Defini
     run->log = definer.definition_text();
     if (run->log.empty())
       run->log = with_time_zone(time_zone_of(prepared.text_), with_search_path(parsed.search_path, prepared.sql()));
-    run->log = with_roles(prepared.roles_, std::move(run->log));
+    run->log = with_roles(session_roles, std::move(run->log));
   }
   if (next == nullptr) return absl::OkStatus();
   if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer, next, result, run));
@@ -480,13 +480,15 @@ void append_line(ResultSet* result, std::string_view line) {
 
 Status DatabaseImpl::explain(const PreparedStatement& prepared, ResultSet* result) {
   const ZoneScope zone(prepared.zone_.get());
-  const RoleScope roles(&prepared.roles_);
+  const auto current = catalog();
+  SCYPER_ASSIGN_OR_RETURN(const SessionRoles session_roles, roles_in(current->roles, prepared.text_));
+  const RoleScope roles(&session_roles);
   const auto& explain = ast::node_as<ast::ExplainStatement>(*prepared.statement_);
   SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain.options));
   auto explained = options.compiled ? compiler_.explain(prepared.sql(), *explain.statement, prepared.parameter_count_,
-                                                        catalog(), options.machine ? jit_.get() : nullptr)
+                                                        current, options.machine ? jit_.get() : nullptr)
                                     : compiler_.explain_plan(prepared.sql(), *explain.statement,
-                                                             prepared.parameter_count_, catalog(), options);
+                                                             prepared.parameter_count_, current, options);
   SCYPER_ASSIGN_OR_RETURN(std::string text, std::move(explained));
   result->columns = {{"QUERY PLAN", make_type(TypeId::kText)}};
   size_t from = 0;

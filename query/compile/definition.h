@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ class Definer {
   // What CREATE TABLE AS is without its rows, and the statement that gives them; empty of others.
   const std::string& definition_text() const { return definition_text_; }
   const std::string& rows_text() const { return rows_text_; }
+  // Whose rights that statement has: REFRESH has those of the view's owner.
+  SessionRoles roles_for_rows() const { return rows_roles_.value_or(thread_roles()); }
   // Of `next`, which it has made: what the statement is compiled for.
   std::shared_ptr<const Catalog> catalog_for_rows(std::shared_ptr<const Catalog> next) const;
   // Whether the command's tag says how many they are.
@@ -363,6 +366,7 @@ class Definer {
   std::string free_index_name(std::string base) const;
   bool name_taken(const std::string& name) const;
   bool is_taken_for_table(const std::string& name) const;
+  SessionRoles roles_of_owner(const Access& access) const;
   uint32_t draw_number(uint32_t* next);
   Catalog& next();
 
@@ -373,6 +377,7 @@ class Definer {
   std::shared_ptr<Catalog> next_;
   Runner runner_;
   std::string definition_text_, rows_text_;
+  std::optional<SessionRoles> rows_roles_;  // null: those of the statement
   std::vector<std::string> names_;
   std::vector<SqlType> types_;
   std::string filled_view_;  // a materialized view that rows_text_ is about

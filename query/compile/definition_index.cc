@@ -189,8 +189,11 @@ Status Definer::define_index_columns(const ast::CreateIndexStatement& create, Ta
   return absl::OkStatus();
 }
 
-// The values of new hidden columns, of the rows that are there.
+// The values of new hidden columns, of the rows that are there. Their expressions run as the table's owner, whoever
+// makes the index: he may call what they call.
 Status Definer::fill_hidden_columns(TableChange* change) {
+  const SessionRoles owner = roles_of_owner(change->rules.access);
+  const RoleScope roles(&owner);
   const uint64_t rows = change->old->live_tuples();
   for (size_t c = 0; c < change->columns.size(); c++) {
     storage::RebuiltColumn& column = change->columns[c];

@@ -109,6 +109,7 @@ Status Definer::refresh(const ast::RefreshStatement& refresh, ResultSet* result)
   if (!refresh.with_data) return absl::OkStatus();
   definition_text_ = absl::StrCat("ALTER MATERIALIZED VIEW ", quote_identifier(name), " SET (", filled_text(), ")");
   rows_text_ = absl::StrCat("INSERT INTO ", quote_identifier(name), " ", view->query);
+  rows_roles_ = roles_of_owner(next().rules[next().find_table(name)->schema().id].access);
   filled_view_ = name;
   tells_rows_ = false;
   return absl::OkStatus();

@@ -55,8 +55,16 @@ Status check_attributes(const Role& by, const std::vector<ast::RoleOption>& opti
 
 const Role& Definer::actor() const {
   const Role* role = current_role(old_->roles);
-  INVARIANT(role != nullptr);  // check_roles() comes before a definition runs
+  INVARIANT(role != nullptr);  // roles_in() comes before a definition runs
   return *role;
+}
+
+// This session's, acting as the owner of something.
+SessionRoles Definer::roles_of_owner(const Access& access) const {
+  SessionRoles roles = thread_roles();
+  const Role* owner = old_->roles.find(access.owner);
+  if (owner != nullptr && owner->id != actor().id) roles.current = owner->name;
+  return roles;
 }
 
 // What is about roles and rights.

@@ -16,6 +16,7 @@
 #include "query/deferred_checks.h"
 #include "query/named_text.h"
 #include "query/program.h"
+#include "query/role_mark.h"
 #include "query/search_path.h"
 #include "storage/definition_change.h"
 #include "storage/enum_transaction.h"
@@ -246,9 +247,8 @@ Status TransactionDefinitions::define_next(ExecContext* context, std::string_vie
   const SessionPathScope session(&parsed.search_path);
   const auto zone = make_session_zone(time_zone_of(text));
   const ZoneScope zone_scope(zone.get());
-  const SessionRoles session_roles = roles_of(text);
+  SCYPER_ASSIGN_OR_RETURN(const SessionRoles session_roles, roles_in(now->roles, text));
   const RoleScope roles(&session_roles);
-  SCYPER_RETURN_IF_ERROR(check_roles(session_roles, now->roles));
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*parsed.statement, &result));
   command_tag_ = result.command_tag;
   if (context->notices != nullptr)
@@ -289,11 +289,11 @@ Status TransactionDefinitions::fill(const Definer& definer, const std::vector<st
                                     const std::vector<SqlType>& types, const Datum* arguments,
                                     const std::shared_ptr<const Catalog>& next, ExecContext* context,
                                     std::string* redo) {
-  SCYPER_ASSIGN_OR_RETURN(
-      auto program,
-      services_.compiler->dynamic_program(
-          with_roles(thread_roles(), with_time_zone(session_zone_mark(), with_names(names, definer.rows_text()))),
-          types, definer.catalog_for_rows(next)));
+  SCYPER_ASSIGN_OR_RETURN(auto program,
+                          services_.compiler->dynamic_program(
+                              with_roles(definer.roles_for_rows(),
+                                         with_time_zone(session_zone_mark(), with_names(names, definer.rows_text()))),
+                              types, definer.catalog_for_rows(next)));
   AloneRun alone;
   alone.time_us = context->transaction_time_us;
   alone.arguments = arguments;

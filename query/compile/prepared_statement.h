@@ -30,7 +30,6 @@ class PreparedStatement final : public Prepared {
   std::string text_;
   std::vector<std::string> search_path_;  // that the text begins with (query/search_path.h)
   std::shared_ptr<const SessionZone> zone_;
-  SessionRoles roles_;
   size_t path_bytes_ = 0;
   bool is_copy_ = false;  // TO: statement_ is the query
   ast::StatementPtr statement_;

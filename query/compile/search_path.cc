@@ -1,6 +1,8 @@
 #include "compile/search_path.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -10,7 +12,7 @@
 #include "bind/binder.h"
 #include "parse/sql_parser.h"
 #include "query/named_text.h"
-#include "query/role.h"
+#include "query/role_mark.h"
 #include "query/search_path.h"
 
 namespace scyper::query {
@@ -192,18 +194,47 @@ std::string_view time_zone_of(std::string_view text) {
   return rest == text.size() ? std::string_view() : text.substr(1, text.size() - rest - 2);
 }
 
-std::string with_roles(const SessionRoles& roles, std::string text) {
+std::string with_roles(const SessionRoles& roles, const RoleIds& ids, std::string text) {
   if (roles.empty()) return text;
-  const std::string mark(1, kRoleMark);
-  return absl::StrCat(mark, roles.session, std::string(1, kBetween), roles.current, mark, text);
+  const std::string mark(1, kRoleMark), between(1, kBetween);
+  const bool has_ids = ids.session != 0 || ids.current != 0;
+  const std::string numbers = has_ids ? absl::StrCat(between, ids.session, between, ids.current) : "";
+  return absl::StrCat(mark, roles.session, between, roles.current, numbers, mark, text);
 }
 
-SessionRoles roles_of(std::string_view text) {
+std::string with_roles(const SessionRoles& roles, std::string text) {
+  return with_roles(roles, RoleIds(), std::move(text));
+}
+
+namespace {
+// The fields of a mark of roles: two names, and their numbers if they are known.
+std::array<std::string_view, 4> role_fields(std::string_view text) {
+  std::array<std::string_view, 4> fields;
   const size_t rest = without_marked(kRoleMark, text).size();
-  if (rest == text.size()) return {};
-  const std::string_view both = text.substr(1, text.size() - rest - 2);
-  const size_t between = std::min(both.find(kBetween), both.size());
-  return {std::string(both.substr(0, between)), std::string(both.substr(std::min(between + 1, both.size())))};
+  if (rest == text.size()) return fields;
+  std::string_view all = text.substr(1, text.size() - rest - 2);
+  for (std::string_view& field : fields) {
+    field = all.substr(0, all.find(kBetween));
+    all.remove_prefix(std::min(field.size() + 1, all.size()));
+  }
+  return fields;
+}
+
+uint32_t number_of(std::string_view digits) {
+  uint32_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+}  // namespace
+
+SessionRoles roles_of(std::string_view text) {
+  const auto fields = role_fields(text);
+  return {std::string(fields[0]), std::string(fields[1])};
+}
+
+RoleIds role_ids_of(std::string_view text) {
+  const auto fields = role_fields(text);
+  return {number_of(fields[2]), number_of(fields[3])};
 }
 
 StatusOr<std::vector<ast::StatementPtr>> parse_in(const Catalog& catalog, const std::vector<std::string>& search_path,

@@ -98,15 +98,27 @@ Snapshots::Use Snapshots::find(const Freshness& freshness, int64_t asked_ns) {
       if (snapshot.point().lsn >= freshness.lsn) return entry->snapshot;
       continue;
     }
-    const int64_t slack_ns = freshness.kind == Freshness::Kind::kStaleness ? freshness.staleness_us * kNsPerUs : 0;
+    if (freshness.kind == Freshness::Kind::kStaleness) {
+      if (as_of_ns(snapshot) >= asked_ns - freshness.staleness_us * kNsPerUs) return entry->snapshot;
+      continue;
+    }
     // forked since then, or nothing has been committed since the fork
     const bool is_fresh =
-        entry->fork_start_ns >= asked_ns - slack_ns || (snapshot.point().lsn == environment_.current_lsn() &&
-                                                        entry->catalog_version == environment_.catalog_version());
+        entry->fork_start_ns >= asked_ns || (snapshot.point().lsn == environment_.current_lsn() &&
+                                             entry->catalog_version == environment_.catalog_version());
     if (is_fresh) return entry->snapshot;
     if (freshness.kind == Freshness::Kind::kFresh) return nullptr;  // older ones are no fresher
   }
   return nullptr;
+}
+
+int64_t Snapshots::as_of_ns(const Snapshot& snapshot) const {
+  // before the LSN is looked at: what is known of a state holds for later ones
+  const int64_t state_ns = environment_.state_ns ? environment_.state_ns() : clock_.monotonic_ns();
+  const ForkPoint& point = snapshot.point();
+  const bool is_newest =
+      point.lsn == environment_.current_lsn() && point.catalog->version == environment_.catalog_version();
+  return is_newest ? std::max(state_ns, point.monotonic_ns) : point.monotonic_ns;
 }
 
 Snapshots::Use Snapshots::find_global(const Freshness& freshness) const {
@@ -150,6 +162,9 @@ StatusOr<Snapshots::Use> Snapshots::wait_for_global(const Freshness& freshness, 
 StatusOr<Snapshots::Use> Snapshots::acquire(const Freshness& freshness, int64_t deadline_ns) {
   if (freshness.kind == Freshness::Kind::kGlobal) return wait_for_global(freshness, deadline_ns);
   const int64_t asked_ns = clock_.monotonic_ns();
+  if (freshness.kind == Freshness::Kind::kStaleness && environment_.wait_current) {
+    SCYPER_RETURN_IF_ERROR(environment_.wait_current(asked_ns - freshness.staleness_us * kNsPerUs, deadline_ns));
+  }
   std::unique_lock<std::mutex> lock(mutex_);
   if (is_stopping_) return stopping_error();
   if (Use found = find(freshness, asked_ns)) return found;
@@ -306,7 +321,7 @@ void Snapshots::tend(std::unique_lock<std::mutex>* lock) {
     const bool is_stale =
         entry->unused_since_ns != 0 && (!may_be_asked_for || now_ns - entry->unused_since_ns >= patience_ns);
     const bool is_lost = !entry->snapshot->is_alive();
-    const bool is_old = now_ns - entry->snapshot->point().monotonic_ns >= options_.age_us_max * kNsPerUs;
+    const bool is_old = now_ns - entry->fork_start_ns >= options_.age_us_max * kNsPerUs;
     if (is_old) entry->snapshot->kill("it was older than the limit");
     if (is_stale || is_lost || is_old) {
       ++(is_lost || is_old ? counters_.lost : counters_.dropped);
@@ -365,7 +380,7 @@ Snapshots::Counters Snapshots::counters() const {
   if (entries_.empty()) counters.copied_bytes = 0;
   for (const Entry& entry : entries_) counters.pinned += is_used(entry) ? 1 : 0;
   if (!entries_.empty()) {
-    counters.oldest_age_us = (clock_.monotonic_ns() - entries_.front().snapshot->point().monotonic_ns) / kNsPerUs;
+    counters.oldest_age_us = (clock_.monotonic_ns() - entries_.front().fork_start_ns) / kNsPerUs;
   }
   return counters;
 }

@@ -113,6 +113,8 @@ struct Transaction {
   const query::SettingValues* settings = nullptr;  // as there
   std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
   uint64_t run_us_max = 0;  // 57014 beyond; 0 = EngineOptions::transaction_time_us_max
+  // What the client sent, where constants of that text have become arguments; empty: the statement's text.
+  std::string_view request_text;
   // Called once, by a worker thread (or by submit's caller when it is refused): must be quick and must not block.
   void (*done)(Transaction*) = nullptr;
   void* owner = nullptr;
@@ -129,7 +131,9 @@ struct Transaction {
   uint64_t columns_of = 0;  // whose columns `result` has: nothing to copy when the same statement runs again
   uint32_t partition = 0;
   bool crossing = false;
-  bool has_logged = false;  // it has changed something; set where there are elections
+  bool has_logged = false;           // it has changed something; set where there are elections
+  uint32_t request_role = 0;         // whose request it is: the session's role, by number
+  uint64_t request_fingerprint = 0;  // of what it asks for
 };
 
 // Why a transaction did not run.

@@ -81,7 +81,8 @@ struct LogOptions {
       uint64_t{50} << 20;               // raw bytes per second of an archive being written, at most; 0 = no bound
   uint32_t archives_kept = 2;           // the log is kept from the oldest of them on
   uint32_t request_window = 1'000'000;  // committed request ids that are remembered
-  uint32_t recovery_threads = 0;        // 0 = as many as workers
+  int64_t client_id_ahead_us_max = 600'000'000;  // of the node's clock: the clocks of clients differ
+  uint32_t recovery_threads = 0;                 // 0 = as many as workers
   bool compresses = true;
   bool shadows_redo = kShadowsRedo;    // replays each group in a second database before it is acknowledged
   MetricsRegistry* metrics = nullptr;  // for the time of its writes; may be null

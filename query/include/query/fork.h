@@ -19,8 +19,8 @@ struct ForkPoint {
   // none.
   uint64_t term = 0;
   uint32_t snapshot = 0;
-  int64_t time_us = 0;  // since 1970
-  int64_t monotonic_ns = 0;
+  int64_t time_us = 0;       // since 1970
+  int64_t monotonic_ns = 0;  // when this was all that had been committed, as far as the node knows
   std::shared_ptr<const query::Catalog> catalog;
   // What it cost. stall: from the first to the last moment in which no transaction could run; fork: the system call.
   int64_t stall_ns = 0;

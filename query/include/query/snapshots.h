@@ -34,7 +34,7 @@ struct SnapshotOptions {
 struct Freshness {
   enum class Kind : uint8_t {
     kFresh,      // everything committed before the request (order-preserving serialisable)
-    kStaleness,  // at most staleness_us behind that
+    kStaleness,  // everything committed staleness_us before the request
     kAtLeast,    // everything up to `lsn`
     kGlobal,     // global snapshot `snapshot` of `term`, as of a ticket; or a newer one, unless is_exact
   };
@@ -60,6 +60,11 @@ class Snapshots {
     std::function<uint64_t()> current_lsn;  // of the last transaction that may have committed
     std::function<uint64_t()> catalog_version;
     WaitDurable wait_durable;  // empty = at once
+    // Of a secondary, in monotonic time: since when its state is known to hold all that had been committed then.
+    // Empty: it always does.
+    std::function<int64_t()> state_ns;
+    // And waits until that is not before a moment; 57P03 where it does not come to that, at the deadline at the latest.
+    std::function<Status(int64_t not_before_ns, int64_t deadline_ns)> wait_current;
     uint32_t partitions = 1;
   };
   struct Counters {
@@ -94,6 +99,8 @@ class Snapshots {
   // It has passed it without a fork.
   void miss_global(uint64_t term, uint32_t snapshot, const Status& why);
   Counters counters() const;
+  // Since when the state of a snapshot is known not to have been the newest one; now: it still is.
+  int64_t as_of_ns(const Snapshot& snapshot) const;
 
  private:
   struct Entry {

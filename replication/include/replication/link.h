@@ -103,6 +103,9 @@ class Link {
   // Whether the primary's commits wait for positions of voters, as far as follow() has been told. True until then.
   virtual bool awaits_positions() const = 0;
   virtual StatusOr<Ticket> ticket(const PartitionSet& reads) = 0;
+  // Of the newest commit at the primary, not older than this call. Unimplemented: it is of a version that does not say.
+  // Fails at once where the primary is not there.
+  virtual StatusOr<uint64_t> current_lsn() { return absl::UnimplementedError("the primary does not say"); }
   virtual BulkInfo bulk() const = 0;
   virtual void cancel() = 0;
   // Another primary from now on. Calls that run end.

@@ -75,6 +75,8 @@ struct PublisherOptions {
   // Groups of the log's files behind after_lsn, in order, until each() says no. OutOfRange: the log begins later.
   std::function<Status(uint64_t after_lsn, const std::function<bool(Parcel)>& each)> read_log;
   std::function<StatusOr<Ticket>(const std::string& node, const PartitionSet& reads)> ticket;
+  // Of the newest commit that anybody may have been told of.
+  std::function<StatusOr<uint64_t>()> current_lsn;
   bool awaits_positions = true;  // commits wait for what voters have
   BulkServer* bulk = nullptr;    // null: archives and the log go by gRPC alone
   // Where there are elections: this node's name, and whether its log has a batch of that term up to that LSN, so that

@@ -53,6 +53,7 @@ StatusOr<NodeStatus> primary_status(const CommonOptions& common, const ClusterKe
 struct Row {
   std::string node, address, role;
   bool is_voter = false;
+  bool is_complete = false;
   uint64_t durable_lsn = 0;
 };
 
@@ -68,9 +69,10 @@ std::vector<Row> rows_of(const ClusterKeys::Seen& seen, const StatusOr<NodeStatu
   }
   std::vector<Row> rows;
   for (const std::string& name : names) {
-    Row row{name, "", "not there", seen.config.voters.has(name), 0};
+    Row row{name, "", "not there", seen.config.voters.has(name), false, 0};
     if (const auto member = seen.members.find(name); member != seen.members.end()) {
       row.address = member->second.address;
+      row.is_complete = member->second.member.is_complete;
       row.role = seen.view.leader.has_value() && seen.view.leader->node == name ? "primary" : "secondary";
       row.durable_lsn = std::max(member->second.member.position.lsn, durable[name]);
     }
@@ -82,7 +84,9 @@ std::vector<Row> rows_of(const ClusterKeys::Seen& seen, const StatusOr<NodeStatu
 void show_table(const std::vector<Row>& rows, const ClusterKeys::Seen& seen) {
   std::vector<std::vector<std::string>> cells = {{"node", "address", "role", "vote", "durable LSN"}};
   for (const Row& row : rows) {
-    cells.push_back({row.node, row.address, row.role, row.is_voter ? "voter" : "learner",
+    const bool lacks = row.is_voter && row.role != "not there" && !row.is_complete;
+    cells.push_back({row.node, row.address, row.role,
+                     !row.is_voter ? "learner" : lacks ? "voter (INCOMPLETE)" : "voter",
                      row.role == "not there" ? "" : absl::StrCat(row.durable_lsn)});
   }
   std::fputs(format_cells(cells, {false, false, false, false, true}).c_str(), stdout);
@@ -96,8 +100,9 @@ void show_json(const std::vector<Row>& rows, const ClusterKeys::Seen& seen) {
   std::vector<std::string> members;
   for (const Row& row : rows) {
     members.push_back(absl::StrFormat(
-        "{\"node\": %s, \"address\": %s, \"role\": %s, \"vote\": \"%s\", \"durable_lsn\": %d}", json_string(row.node),
-        json_string(row.address), json_string(row.role), row.is_voter ? "voter" : "learner", row.durable_lsn));
+        "{\"node\": %s, \"address\": %s, \"role\": %s, \"vote\": \"%s\", \"complete\": %s, \"durable_lsn\": %d}",
+        json_string(row.node), json_string(row.address), json_string(row.role), row.is_voter ? "voter" : "learner",
+        row.is_complete ? "true" : "false", row.durable_lsn));
   }
   std::printf("{\"version\": %llu, \"in_effect\": %s, \"members\": [%s]}\n",
               static_cast<unsigned long long>(seen.config.version), is_in_effect(seen) ? "true" : "false",

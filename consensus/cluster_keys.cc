@@ -18,6 +18,7 @@ using Words = std::map<std::string, std::string>;
 using Compare = EtcdTxn::Compare;
 
 constexpr char kFailureWord[] = " failure=";
+constexpr char kDisks[] = "disks/";
 
 Words words_of(const std::string& value) {
   Words words;
@@ -188,6 +189,8 @@ StatusOr<ClusterKeys::Seen> ClusterKeys::read() {
       if (auto appointment = decode_appointment(entry.value); appointment.ok()) seen.view.appointment = *appointment;
     } else if (key == "switchover") {
       if (auto request = decode_switchover(entry.value); request.ok()) seen.switchover = *std::move(request);
+    } else if (key.starts_with(kDisks)) {
+      seen.view.disks[key.substr(std::string_view(kDisks).size())] = {text_of(words_of(entry.value), "id"), entry.mod_revision};
     } else if (key.starts_with("members/")) {
       // one node's nonsense stops nobody else
       auto member = decode_member(entry.value);
@@ -224,6 +227,20 @@ StatusOr<bool> ClusterKeys::campaign(uint64_t term, const Expected& expected, in
   txn.puts.push_back({prefix_ + "term", term_value(term)});
   txn.puts.push_back({prefix_ + "leader", leader_value(term), lease});
   txn.removes = {prefix_ + "appointed", prefix_ + "switchover"};
+  return has_succeeded(txn);
+}
+
+StatusOr<bool> ClusterKeys::register_disk(const std::string& id, int64_t revision, const Promise& leader,
+                                          bool is_known_again) {
+  const std::string key = absl::StrCat(prefix_, kDisks, node_);
+  EtcdTxn txn;
+  txn.compares.push_back({Compare::Kind::kModRevision, key, revision, ""});
+  if (leader.term != 0) {
+    txn.compares.push_back({Compare::Kind::kValue, prefix_ + "leader", 0, encode_leader({leader.term, leader.node})});
+  } else if (!is_known_again) {
+    txn.compares.push_back({Compare::Kind::kIsAbsent, prefix_ + "term", 0, ""});
+  }
+  txn.puts.push_back({key, absl::StrCat("id=", id)});
   return has_succeeded(txn);
 }
 

@@ -19,6 +19,7 @@ Elector::Elector(ElectorOptions options, Promise stored, Position position, bool
       ballot_(std::move(stored), options_.flaws),
       position_(position),
       is_complete_(is_complete),
+      is_disk_known_(!tells_disks_apart()),
       next_read_us_(now_us),
       is_grant_kept_(may_have_granted) {
   CHECK(options_.margin_us > 0 && options_.margin_us < options_.lease_us);
@@ -54,6 +55,43 @@ void Elector::set_log(Position position, bool is_complete) {
   position_ = position;
   is_complete_ = is_complete;
   term_seen_ = std::max(term_seen_, position.term);
+}
+
+// --- the disk ---
+
+bool Elector::tells_disks_apart() const { return !options_.disk.empty() && options_.flaws.is_on(Guard::kKnownDisk); }
+
+void Elector::set_disk_known(bool is_known) {
+  if (is_known == is_disk_known_) return;
+  is_disk_known_ = is_known;
+  act(Action::Kind::kPublish);
+}
+
+void Elector::on_caught_up(uint64_t term) {
+  if (std::exchange(caught_up_term_, term) == term || is_disk_known_) return;
+  act(Action::Kind::kReadView);
+}
+
+void Elector::on_registered() { set_disk_known(true); }
+
+// A disk that etcd does not know is empty, or an old one. What the voter promised on another disk was of a term that
+// etcd had drawn, so the leader's is not lower; what it acknowledged is in the leader's log. With both on this disk, the
+// voter is as it was. Before anybody was elected there is nothing to lack.
+void Elector::look_at_disk() {
+  if (!tells_disks_apart()) return;
+  const auto found = view_.disks.find(options_.node);
+  const bool is_absent = found == view_.disks.end();
+  set_disk_known(!is_absent && found->second.id == options_.disk);
+  if (is_disk_known_) return;
+  const auto& leader = view_.leader;
+  const bool has_all = leader.has_value() && leader->node != options_.node && caught_up_term_ == leader->term &&
+                       ballot_.is_stored(*leader) && !storing_.has_value();
+  const bool is_known_again = is_absent && options_.was_registered;
+  if (!has_all && !is_known_again && view_.term != 0) return;
+  Action& action = act(Action::Kind::kRegisterDisk);
+  action.disk_revision = is_absent ? 0 : found->second.revision;
+  action.is_known_again = is_known_again;
+  action.promise = has_all ? *leader : Promise();
 }
 
 void Elector::on_time(int64_t now_us) {
@@ -144,6 +182,8 @@ void Elector::ask_grants(int64_t now_us) {
 // either: else somebody can be elected who does.
 bool Elector::may_grant(const Promise& primaryship, int64_t now_us) const {
   if (state_ != State::kFollower || storing_.has_value() || !ballot_.is_stored(primaryship)) return false;
+  // one that begins anew without etcd is not known yet: its promise is there, which an empty disk has not
+  if (!is_disk_known_ && (has_view_ || !options_.was_registered)) return false;
   const bool reaches_etcd = has_view_ && now_us < view_.asked_us + options_.lease_us / kSilentParts;
   return view_.term <= primaryship.term && !reaches_etcd;
 }
@@ -259,6 +299,7 @@ void Elector::on_view(const View& view, int64_t now_us) {
   if (state_ == State::kEnded || (has_view_ && view.asked_us < view_.asked_us)) return;
   view_ = view;
   has_view_ = true;
+  look_at_disk();
   term_seen_ = std::max(term_seen_, view.term);
   if (view.leader.has_value()) {
     term_seen_ = std::max(term_seen_, view.leader->term);
@@ -307,10 +348,19 @@ bool Elector::have_published() const {
   return true;
 }
 
+// Before the first election: whether enough voters are known. Who comes later has to catch up with a primary before it
+// counts, so that without them there would never be one.
+bool Elector::has_first_voters() const {
+  if (view_.term != 0 || !tells_disks_apart()) return true;
+  const auto& names = view_.voters.names;
+  const auto known = std::count_if(names.begin(), names.end(), [this](const auto& n) { return view_.disks.contains(n); });
+  return static_cast<uint32_t>(known) >= view_.voters.fence_answers();
+}
+
 // How many candidates are to go before this node; none: it is no candidate.
 std::optional<uint32_t> Elector::place() const {
   if (is_appointed() && view_.appointment->accepts_loss && view_.voters.has(options_.node)) return 0;
-  if (!view_.voters.has(options_.node) || !is_complete_ || position_ < view_.floor) return std::nullopt;
+  if (!view_.voters.has(options_.node) || !is_complete() || position_ < view_.floor) return std::nullopt;
   using Key = std::tuple<Position, bool, std::string>;
   const auto less = [](const Key& a, const Key& b) {
     if (std::get<0>(a) != std::get<0>(b)) return std::get<0>(a) < std::get<0>(b);
@@ -332,6 +382,7 @@ void Elector::consider(int64_t now_us) {
   if (!has_view_ || missing_since_us_ < 0 || view_.leader.has_value() || now_us < not_before_us_) return;
   if (is_bound(now_us) || (view_.paused_revision != 0 && !is_appointed())) return;
   if (view_.config < ballot_.promised().config && options_.flaws.is_on(Guard::kNewestVoters)) return;
+  if (!has_first_voters()) return;
   const std::optional<uint32_t> before = place();
   // who was appointed needs no positions, and is given time
   const bool goes_at_once = is_appointed() || (before == 0u && have_published());
@@ -419,7 +470,7 @@ void Elector::store_promise(const Promise& promise) {
 void Elector::answer_fence(const Promise& wanted, bool granted) {
   Action& action = act(Action::Kind::kAnswerFence);
   action.node = wanted.node;
-  action.answer = {wanted.term, granted, ballot_.promised(), position_, is_complete_};
+  action.answer = {wanted.term, granted, ballot_.promised(), position_, is_complete()};
 }
 
 void Elector::on_fence(const Promise& wanted, int64_t now_us) {
@@ -449,7 +500,7 @@ void Elector::on_promise_stored(const Promise& promise, int64_t now_us) {
   if (!ballot_.is_stored(promise) && options_.flaws.is_on(Guard::kRefuseOldTerms)) return;
   for (const std::string& from : waiting) answer_fence({promise.term, from}, true);
   if (state_ == State::kFencing && promise == Promise{term_, options_.node}) {
-    answers_[options_.node] = {term_, true, promise, position_, is_complete_};
+    answers_[options_.node] = {term_, true, promise, position_, is_complete()};
     count_answers(now_us);
   }
 }

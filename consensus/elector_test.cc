@@ -242,6 +242,141 @@ TEST_F(ElectorTest, NoCandidateWhoIsNoVoterOrHasForgotten) {
   EXPECT_EQ(run_until_campaign(4000 * kMs), -1);
 }
 
+// Node "b", whose disk is "b1".
+class DiskTest : public testing::Test {
+ protected:
+  explicit DiskTest(bool was_registered = false) : elector_(options(was_registered), {}, {}, true, 0) {
+    view_.voters.names = {"a", "b", "c"};
+    view_.config = 1;
+    view_.term = 3;
+    view_.term_revision = 7;
+    view_.leader = Promise{3, "a"};
+    view_.disks = {{"a", {"a0", 1}}, {"b", {"b0", 2}}, {"c", {"c0", 3}}};
+  }
+  static ElectorOptions options(bool was_registered) {
+    ElectorOptions made;
+    made.node = "b";
+    made.disk = "b1";
+    made.was_registered = was_registered;
+    return made;
+  }
+  std::optional<Action> next(Kind kind) {
+    for (const Action& action : elector_.take_actions()) {
+      if (action.kind == kind) return action;
+    }
+    return std::nullopt;
+  }
+  void look(int64_t now_us) {
+    view_.asked_us = now_us;
+    elector_.on_view(view_, now_us);
+  }
+  void follow(uint64_t term) {
+    EXPECT_FALSE(elector_.takes_redo({term, "a"}, 0));
+    elector_.on_promise_stored({term, "a"}, 0);
+  }
+  // What it answers to a fence of that term, of which it has promised nothing yet.
+  FenceAnswer fenced(uint64_t term) {
+    elector_.on_fence({term, "c", 1}, 0);
+    elector_.on_promise_stored({term, "c", 1}, 0);
+    const auto answer = next(Kind::kAnswerFence);
+    EXPECT_TRUE(answer.has_value());
+    return answer.has_value() ? answer->answer : FenceAnswer();
+  }
+
+  Elector elector_;
+  View view_;
+};
+
+TEST_F(DiskTest, AnotherDiskThanEtcdsIsNotComplete) {
+  look(0);
+  EXPECT_FALSE(elector_.has_known_disk());
+  const FenceAnswer answer = fenced(4);
+  EXPECT_TRUE(answer.granted);
+  EXPECT_FALSE(answer.is_complete);
+  view_.leader.reset();
+  view_.term = 4;
+  for (int64_t now = 0; now < 10'000 * kMs; now += 10 * kMs) {
+    elector_.on_time(now);
+    look(now);
+    EXPECT_FALSE(next(Kind::kCampaign).has_value());
+  }
+}
+
+TEST_F(DiskTest, IsNotKnownBeforeEtcdHasSaidSo) {
+  view_.disks["b"].id = "b1";
+  EXPECT_FALSE(elector_.is_complete());
+  look(0);
+  EXPECT_TRUE(elector_.is_complete());
+  view_.disks["b"].id = "b2";  // another process has taken its name
+  look(1);
+  EXPECT_FALSE(elector_.is_complete());
+}
+
+TEST_F(DiskTest, IsRegisteredOnceItHasPromisedAndHasAllThatTheLeaderHad) {
+  look(0);
+  EXPECT_FALSE(next(Kind::kRegisterDisk).has_value());
+  elector_.on_caught_up(2);  // with who led before
+  follow(3);
+  look(1);
+  EXPECT_FALSE(next(Kind::kRegisterDisk).has_value());
+  elector_.on_caught_up(3);
+  EXPECT_TRUE(next(Kind::kReadView).has_value());
+  look(2);
+  const auto action = next(Kind::kRegisterDisk);
+  ASSERT_TRUE(action.has_value());
+  EXPECT_EQ(action->promise, (Promise{3, "a"}));
+  EXPECT_EQ(action->disk_revision, 2);
+  EXPECT_FALSE(elector_.is_complete());
+  elector_.on_registered();
+  EXPECT_TRUE(elector_.is_complete());
+}
+
+TEST_F(DiskTest, WithoutThePromiseItIsNotRegistered) {
+  elector_.on_caught_up(3);
+  look(0);
+  EXPECT_FALSE(next(Kind::kRegisterDisk).has_value());
+}
+
+TEST_F(DiskTest, TheFirstElectionWaitsForAMajorityOfKnownDisks) {
+  view_.term = view_.term_revision = 0;
+  view_.leader.reset();
+  view_.disks.clear();
+  look(0);
+  const auto action = next(Kind::kRegisterDisk);
+  ASSERT_TRUE(action.has_value());
+  EXPECT_EQ(action->promise.term, 0u);
+  EXPECT_FALSE(action->is_known_again);
+  elector_.on_registered();
+  view_.disks["b"] = {"b1", 4};
+  const auto campaigns = [&](int64_t from_us) {
+    bool has_campaigned = false;
+    for (int64_t now = from_us; now < from_us + 3000 * kMs; now += 10 * kMs) {
+      elector_.on_time(now);
+      look(now);
+      has_campaigned |= next(Kind::kCampaign).has_value();
+    }
+    return has_campaigned;
+  };
+  EXPECT_FALSE(campaigns(0));
+  view_.disks["c"] = {"c1", 5};
+  EXPECT_TRUE(campaigns(3000 * kMs));
+}
+
+class KnownDiskTest : public DiskTest {
+ protected:
+  KnownDiskTest() : DiskTest(true) {}
+};
+
+TEST_F(KnownDiskTest, IsRegisteredAgainWhereEtcdHasForgottenItNotWhereItHasAnother) {
+  look(0);
+  EXPECT_FALSE(next(Kind::kRegisterDisk).has_value());
+  view_.disks.erase("b");
+  look(1);
+  const auto action = next(Kind::kRegisterDisk);
+  ASSERT_TRUE(action.has_value());
+  EXPECT_TRUE(action->is_known_again);
+}
+
 TEST_F(ElectorTest, OpensAfterItsOwnPromiseAFenceQuorumAndTheStart) {
   const int64_t now = run_until_campaign(0);
   win(now);

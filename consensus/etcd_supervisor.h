@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "consensus/disk_file.h"
 #include "consensus/promise_file.h"
 #include "consensus/supervisor.h"
 #include "tasks.h"
@@ -28,8 +29,10 @@ class EtcdSupervisor final : public Supervisor {
         etcd_(std::move(etcd)),
         keys_(etcd_.get(), options.cluster, options.elector.node),
         promise_file_(options.disk, options.directory),
+        disk_file_(options.disk, options.directory),
         peers_(PeerClient::make(options.peers, options.elector.node)),
         log_(replica->log()),
+        is_disk_noted_(options.elector.was_registered),
         elector_(options.elector, stored, log_.position, log_.is_complete, boot_time_us(),
                  options.disk->exists(options.directory + kGrantFile)) {}
   ~EtcdSupervisor() override;
@@ -49,6 +52,10 @@ class EtcdSupervisor final : public Supervisor {
     return elector_.promised();
   }
   ClusterState cluster_state() const override;
+  bool has_known_disk() const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return elector_.has_known_disk();
+  }
 
  private:
   using Kind = Action::Kind;
@@ -88,6 +95,8 @@ class EtcdSupervisor final : public Supervisor {
   void give_up(uint64_t term);
   void raise_floor(uint64_t term, uint64_t lsn);
   void note_opened(const Action& action);
+  void register_disk(const Action& action);
+  void tell_of_disks();
   void begin_switchover();
   void begin_change();
   void begin_drain(const std::string& to, int64_t drain_us, int64_t now_us);
@@ -110,7 +119,8 @@ class EtcdSupervisor final : public Supervisor {
   Replica* const replica_;
   const std::unique_ptr<Etcd> etcd_;
   ClusterKeys keys_;
-  PromiseFile promise_file_;  // the disk thread's
+  PromiseFile promise_file_;  // the disk thread's, as the next
+  DiskFile disk_file_;
   const std::unique_ptr<PeerClient> peers_;
   Counter* refused_peers_ = nullptr;  // null: nobody counts
   std::unique_ptr<PeerServer> server_;
@@ -121,6 +131,9 @@ class EtcdSupervisor final : public Supervisor {
   mutable std::mutex mutex_;  // all that follows, to the threads
   std::condition_variable changed_;
   Replica::LogState log_;
+  bool is_disk_noted_;              // as registered, on the disk
+  bool has_said_other_disk_ = false;
+  std::string said_incomplete_;     // the voters without whom nobody can be elected
   Elector elector_;
   Role role_;
   ClusterKeys::Seen seen_;

@@ -124,6 +124,7 @@ void EtcdSupervisor::note_log(const Replica::LogState& log) {
   } else {
     elector_.on_log(log.position, log.is_complete);
   }
+  elector_.on_caught_up(log.caught_up_term);
   log_ = log;
 }
 
@@ -229,6 +230,9 @@ void EtcdSupervisor::perform(const Action& action) {
                                : "election: the lease is about to end, nothing is answered");
     case Kind::kNoteOpened:
       if (begin_task("opened")) key_tasks_.add([this, action] { note_opened(action); });
+      return;
+    case Kind::kRegisterDisk:
+      if (begin_task("disk")) key_tasks_.add([this, action] { register_disk(action); });
       return;
     case Kind::kHandOver:
       say(absl::StrCat("election: hands over to ", action.node));
@@ -445,7 +449,11 @@ StatusOr<std::unique_ptr<Supervisor>> Supervisor::start(const SupervisorOptions&
   SCYPER_ASSIGN_OR_RETURN(auto etcd, Etcd::make(etcd_options));
   if (options.metrics != nullptr) etcd = measure_etcd(std::move(etcd), options.metrics);
   SCYPER_ASSIGN_OR_RETURN(const Promise stored, PromiseFile(options.disk, options.directory).load());
-  auto supervisor = std::make_unique<EtcdSupervisor>(options, replica, std::move(etcd), stored);
+  SCYPER_ASSIGN_OR_RETURN(const auto identity, DiskFile(options.disk, options.directory).open(stored.term != 0));
+  SupervisorOptions with_disk = options;
+  with_disk.elector.disk = identity.id;
+  with_disk.elector.was_registered = identity.was_registered;
+  auto supervisor = std::make_unique<EtcdSupervisor>(with_disk, replica, std::move(etcd), stored);
   SCYPER_RETURN_IF_ERROR(supervisor->begin());
   return std::unique_ptr<Supervisor>(std::move(supervisor));
 }

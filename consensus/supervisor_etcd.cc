@@ -56,6 +56,7 @@ void EtcdSupervisor::seen(const ClusterKeys::Seen& seen, int64_t asked_us) {
     seen_ = seen;
     seen_.view.asked_us = asked_us;
     elector_.on_view(seen_.view, boot_time_us());
+    tell_of_disks();
     if (seen_.config.version < elector_.promised().config && !std::exchange(has_said_old_, true)) {
       say(absl::StrCat("election: etcd has voters of version ", seen_.config.version, ", this node has promised under ",
                        elector_.promised().config, ": it takes part when `config` has been put right"));
@@ -77,6 +78,52 @@ void EtcdSupervisor::seen(const ClusterKeys::Seen& seen, int64_t asked_us) {
   });
 }
 
+// With the lock.
+void EtcdSupervisor::tell_of_disks() {
+  const std::string& me = options_.elector.node;
+  if (elector_.has_known_disk()) {
+    if (std::exchange(has_said_other_disk_, false)) say("election: etcd has registered this node's data directory");
+    if (std::exchange(is_disk_noted_, true)) return;
+    disk_tasks_.add([this] {
+      const Status noted = disk_file_.note_registered(options_.elector.disk);
+      if (!noted.ok()) say(absl::StrCat("election: ", std::string(noted.message())));
+    });
+  } else if (seen_.view.term != 0 && !std::exchange(has_said_other_disk_, true)) {
+    say(absl::StrCat("election: etcd has ", seen_.view.disks.contains(me) ? "another" : "no", " data directory of ", me,
+                     " registered: the node counts in no election and no quorum before it has caught up with a "
+                     "primary; if the old disk can be had, start the node with that"));
+  }
+  std::vector<std::string> lacking;
+  uint32_t complete = 0, there = 0;
+  for (const std::string& voter : seen_.config.voters.names) {
+    const auto member = seen_.members.find(voter);
+    if (member == seen_.members.end()) continue;
+    ++there;
+    member->second.member.is_complete ? void(++complete) : lacking.push_back(voter);
+  }
+  const uint32_t needed = seen_.config.voters.fence_answers();
+  const bool is_stuck = !seen_.view.leader.has_value() && seen_.view.term != 0 && there >= needed && complete < needed;
+  const std::string names = is_stuck ? absl::StrJoin(lacking, ", ") : "";
+  if (std::exchange(said_incomplete_, names) == names || names.empty()) return;
+  say(absl::StrCat("election: NOBODY CAN BE ELECTED: ", complete, " of ", seen_.config.voters.names.size(),
+                   " voters have for certain what they acknowledged, ", needed, " are needed; ", names,
+                   " may lack it. Start the missing voters, or these with their old disks; what is left can be made "
+                   "primary by hand, with loss: scyper failover"));
+}
+
+// Before etcd has answered, nothing is known: the next view asks again.
+void EtcdSupervisor::register_disk(const Action& action) {
+  const auto done = keys_.register_disk(options_.elector.disk, action.disk_revision, action.promise,
+                                        action.is_known_again);
+  end_task("disk");
+  if (!done.ok() || !*done) return;
+  say("election: registers its data directory in etcd");
+  tell([&] {
+    elector_.on_registered();
+    tell_of_disks();
+  });
+}
+
 ClusterState EtcdSupervisor::cluster_state() const {
   std::lock_guard<std::mutex> lock(mutex_);
   ClusterState state;
@@ -90,7 +137,9 @@ ClusterState EtcdSupervisor::cluster_state() const {
   state.lease_us = std::max<int64_t>(0, leads_until_us_ - boot_time_us());
   state.leads = state.lease_us > 0;
   for (const std::string& voter : seen_.config.voters.names) {
-    state.voters.push_back({voter, seen_.members.contains(voter)});
+    const auto member = seen_.members.find(voter);
+    const bool is_there = member != seen_.members.end();
+    state.voters.push_back({voter, is_there, is_there && member->second.member.is_complete});
   }
   return state;
 }
@@ -104,7 +153,8 @@ void EtcdSupervisor::publish() {
   const Replica::LogState log = replica_->settled_log();
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    entry.member = {log.position, log.is_complete, options_.elector.has_row_layout};
+    const bool is_complete = log.is_complete && elector_.has_known_disk();
+    entry.member = {log.position, is_complete, options_.elector.has_row_layout};
     lease = member_lease_;
   }
   if (lease == 0) return;  // keep_member() publishes when there is one

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/comes_true.h"
 #include "base/simulated_disk.h"
+#include "consensus/disk_file.h"
 #include "consensus/promise_file.h"
 #include "testing/etcd_process.h"
 
@@ -66,7 +67,7 @@ class FakeReplica final : public Replica {
   }
   LogState log() override {
     std::lock_guard<std::mutex> lock(mutex_);
-    return {position_, true};
+    return {position_, true, position_.term};
   }
   Status bar(const Promise&) override {
     ++bars;
@@ -113,6 +114,8 @@ class SupervisorTest : public testing::Test {
   void add(const std::string& name, Position position) {
     nodes_[name] = std::make_unique<Node>(name, position, &positions_);
     ASSERT_TRUE(nodes_[name]->disk.make_directory("/data").ok());
+    // known already, so that it does not matter who comes after the first election
+    ASSERT_TRUE(nodes_[name]->disk.replace_file("/data/disk", "id=" + name + "0 registered=1\n").ok());
   }
   void start(const std::string& name) {
     SupervisorOptions options;
@@ -286,12 +289,47 @@ TEST_F(SupervisorTest, WithoutEtcdAndAVoterAPrimaryClosesAndEndsAndAnotherTermFo
 TEST_F(SupervisorTest, OneOfThreeNeverLeads) {
   add("a", {1, 1});
   start("a");
-  EXPECT_TRUE(runs_until([&] { return nodes_["a"]->supervisor->promised().term > 0; }));  // it campaigned
   std::this_thread::sleep_for(std::chrono::seconds(1));
-  EXPECT_EQ(nodes_["a"]->supervisor->role().kind, Role::Kind::kWait);
+  EXPECT_EQ(nodes_["a"]->supervisor->promised().term, 0u);  // nor campaigns, before another one was ever there
   add("b", {1, 1});
   start("b");
   EXPECT_TRUE(runs_until([&] { return !primary().empty(); }));
+  nodes_["a"]->supervisor.reset();
+  nodes_["b"]->supervisor.reset();
+  start("a");
+  const uint64_t term = nodes_["a"]->supervisor->promised().term;
+  EXPECT_TRUE(runs_until([&] { return nodes_["a"]->supervisor->promised().term > term; }));  // it campaigned
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_EQ(nodes_["a"]->supervisor->role().kind, Role::Kind::kWait);
+  start("b");
+  EXPECT_TRUE(runs_until([&] { return !primary().empty(); }));
+}
+
+TEST_F(SupervisorTest, AVoterWithAnEmptyDiskCountsOnceItHasCaughtUp) {
+  for (const char* name : {"a", "b", "c"}) {
+    add(name, {1, 1});
+    start(name);
+  }
+  const std::string first = wait_for_primary(), wiped = first == "c" ? "b" : "c";
+  ASSERT_NE(first, "");
+  const Promise leader = nodes_[first]->supervisor->role().leader;
+  nodes_[wiped]->supervisor.reset();
+  const auto complete = [&] {
+    const ClusterState state = nodes_[first]->supervisor->cluster_state();
+    return std::any_of(state.voters.begin(), state.voters.end(),
+                       [&](const auto& voter) { return voter.node == wiped && voter.is_complete; });
+  };
+  EXPECT_TRUE(runs_until([&] { return !complete(); }));
+  nodes_[wiped] = std::make_unique<Node>(wiped, Position(), &positions_);
+  ASSERT_TRUE(nodes_[wiped]->disk.make_directory("/data").ok());
+  start(wiped);
+  EXPECT_TRUE(runs_until([&] { return nodes_[wiped]->supervisor->role().kind == Role::Kind::kFollow; }));
+  EXPECT_FALSE(nodes_[wiped]->supervisor->has_known_disk());
+  EXPECT_FALSE(complete());
+  EXPECT_TRUE(runs_until([&] { return nodes_[wiped]->supervisor->takes_redo(leader); }));
+  EXPECT_FALSE(nodes_[wiped]->supervisor->has_known_disk());
+  nodes_[wiped]->replica.append(leader.term);
+  EXPECT_TRUE(runs_until([&] { return nodes_[wiped]->supervisor->has_known_disk() && complete(); }));
 }
 
 // By hand, as `scyper` does.
@@ -463,6 +501,26 @@ TEST_F(SupervisorTest, PausedNobodyIsElectedButByAppointment) {
   EXPECT_TRUE(runs_until([&] { return is_open(next); }));
   EXPECT_TRUE(*hand.keys->resume());
   EXPECT_FALSE(*hand.keys->resume());
+}
+
+TEST(DiskFileTest, KeepsItsNameAndDamageIsSeen) {
+  SimulatedDisk disk;
+  ASSERT_TRUE(disk.make_directory("/data").ok());
+  ASSERT_TRUE(disk.make_directory("/other").ok());
+  const auto first = DiskFile(&disk, "/data").open(false), other = DiskFile(&disk, "/other").open(true);
+  ASSERT_TRUE(first.ok() && other.ok());
+  EXPECT_NE(first->id, other->id);
+  EXPECT_FALSE(first->was_registered);
+  EXPECT_TRUE(other->was_registered);
+  DiskFile file(&disk, "/data");
+  EXPECT_EQ(file.open(true)->id, first->id);
+  EXPECT_FALSE(file.open(true)->was_registered);
+  ASSERT_TRUE(file.note_registered(first->id).ok());
+  EXPECT_TRUE(file.open(false)->was_registered);
+  for (const char* text : {"", "id=a", "id=a registered=2\n", "id= registered=1\n", "nonsense\n"}) {
+    ASSERT_TRUE(disk.replace_file("/data/disk", text).ok());
+    EXPECT_FALSE(file.open(true).ok()) << text;
+  }
 }
 
 TEST(PromiseFileTest, IsNeverLoweredAndDamageIsSeen) {

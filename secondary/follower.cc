@@ -312,7 +312,7 @@ replication::Position Follower::position() const {
   std::lock_guard<std::mutex> lock(mutex_);
   replication::Position position;
   // what is not known to be the primary's history is no copy of it
-  position.term = matched_term();
+  position.term = copied_term();
   position.received_lsn = inbox_.received_lsn();
   position.durable_lsn = keeper_ != nullptr ? inbox_.logged_lsn() : 0;
   position.applied_lsn = inbox_.applied_lsn();

@@ -77,6 +77,11 @@ class Follower final : public Node {
   replication::Position position() const;
   // With the lock. 0: the end of what is here has not been compared with that term's log.
   uint64_t matched_term() const { return inbox_.is_matched() ? inbox_.term() : 0; }
+  // The term of whose log this node has a copy that counts; 0: of none.
+  uint64_t copied_term() const {
+    const auto& admits = options_.link.admits;
+    return admits && !admits(0, "") ? 0 : matched_term();
+  }
   void say(const std::string& line) const {
     if (options_.on_progress) options_.on_progress(line);
   }

@@ -364,7 +364,7 @@ void Follower::report() {
         std::unique_lock<std::mutex> lock(mutex_);
         changed_.wait_for(lock, kReportPeriod, [&] {
           // that the end of the log is the primary's makes a copy of it
-          return is_stopping_ || matched_term() != last.term || inbox_.received_lsn() != last.received_lsn ||
+          return is_stopping_ || copied_term() != last.term || inbox_.received_lsn() != last.received_lsn ||
                  inbox_.applied_lsn() != last.applied_lsn || digest_ != told ||
                  (keeper_ != nullptr && inbox_.logged_lsn() != last.durable_lsn);
         });

@@ -250,7 +250,7 @@ Status FailoverNode::follow(const consensus::Role& role) {
         ++rest_.cuts;
       }};
   config.secondary.link.admits = [this](uint64_t term, const std::string& node) {
-    return supervisor_->takes_redo({term, node});
+    return term == 0 ? supervisor_->has_known_disk() : supervisor_->takes_redo({term, node});
   };
   before_follow.fires();
   config.secondary.on_seeded = [this] {
@@ -416,6 +416,7 @@ FailoverNode::LogState FailoverNode::log() {
   if (place_ == Place::kFollowing) {
     const secondary::NodeInfo info = node_->info();
     if (info.durable_lsn > 0) state.position = {info.logged_term, info.durable_lsn};
+    if (info.has_caught_up) state.caught_up_term = info.logged_term;
   } else if (place_ == Place::kLeading) {
     const uint64_t durable_lsn = engine_->log_info().durable_lsn;
     if (durable_lsn > engine_->publisher()->outbox->watermark().term_lsn) state.position = {term_, durable_lsn};

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/comes_true.h"
 #include "base/text_file.h"
 #include "client/client.h"
 #include "client/cluster_client.h"
@@ -225,6 +226,42 @@ TEST_F(FailoverTest, AFrozenPrimaryThatWakesUpConfirmsNothing) {
   EXPECT_TRUE(writer.waits_for(50));
   cluster_.signal(primary, SIGCONT);
   EXPECT_TRUE(writer.waits_for(50));
+  writer.stop();
+  check(writer.acknowledged, writer.unknown);
+}
+
+// One of two that had the newest commits comes back empty, the other one not at all: the third must not win with the
+// vote of the empty one.
+TEST_F(FailoverTest, AVoterWithAnEmptyDiskElectsNobodyAndCountsOnceItHasCaughtUp) {
+  start_all();
+  Writer writer({cluster_.target("n1"), cluster_.target("n2"), cluster_.target("n3")});
+  ASSERT_TRUE(writer.waits_for(20));
+  const std::string primary = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)");
+  std::vector<std::string> others;
+  for (const std::string& name : names_) {
+    if (name != primary) others.push_back(name);
+  }
+  const std::string behind = others[0], wiped = others[1];
+  cluster_.kill(behind, SIGKILL);
+  EXPECT_TRUE(writer.waits_for(50));
+  cluster_.kill(primary, SIGKILL);
+  cluster_.kill(wiped, SIGKILL);
+  std::filesystem::remove_all(cluster_.directory(wiped));
+  cluster_.start_again(behind);
+  cluster_.start_again(wiped);
+  const auto says = [&](const std::string& name, const std::string& text) {
+    return comes_true([&] { return cluster_.log_of(name).find(text) != std::string::npos; }, kWait);
+  };
+  EXPECT_TRUE(says(behind, "NOBODY CAN BE ELECTED")) << cluster_.log_of(behind);
+  EXPECT_TRUE(says(wiped, "another data directory of " + wiped)) << cluster_.log_of(wiped);
+  const Output out = verb("failover");
+  EXPECT_NE(out.text.find("MAY BE LOST"), std::string::npos) << out.text;
+  const size_t before = writer.count();
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  EXPECT_EQ(writer.count(), before);
+  cluster_.start_again(primary);
+  EXPECT_TRUE(writer.waits_for(50));
+  EXPECT_TRUE(comes_true([&] { return verb("members").text.find("INCOMPLETE") == std::string::npos; }, kWait));
   writer.stop();
   check(writer.acknowledged, writer.unknown);
 }

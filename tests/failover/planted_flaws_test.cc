@@ -50,8 +50,9 @@ const std::vector<ElectionFlaw> kElectionFlaws = {
     {"voters change before the last change has taken effect", Guard::kOneChange},
     {"voters count as in effect when a term is won", Guard::kOpenedIsOpen, Schedule::kChangingVoters},
     {"fences under older voters are answered", Guard::kNewestVoters, Schedule::kChangingVoters},
+    {"a voter that returns with an empty disk counts", Guard::kKnownDisk},
 };
-static_assert(static_cast<size_t>(Guard::kNewestVoters) == 17);  // a new guard needs its line above
+static_assert(static_cast<size_t>(Guard::kKnownDisk) == 18);  // a new guard needs its line above
 
 struct ReplicationFlaw {
   const char* name;

@@ -23,6 +23,8 @@ constexpr double kClockDrift = 0.05;  // the margin covers it
 consensus::ElectorOptions elector_options(const Node& node, bool has_row_layout, Flaws flaws) {
   consensus::ElectorOptions options;
   options.node = node.name;
+  options.disk = node.disk;
+  options.was_registered = node.was_registered;
   options.has_row_layout = has_row_layout;
   options.lease_us = kLeaseUs;
   options.margin_us = kMarginUs;
@@ -139,10 +141,21 @@ View Etcd::read(int64_t now_us) {
   view.paused_revision = paused_revision_;
   view.appointment = appointment_;
   view.floor = floor_;
+  view.disks = disks_;
   for (const auto& [name, member] : members_) {
     if (member.second > now_us) view.members[name] = member.first;
   }
   return view;
+}
+
+bool Etcd::register_disk(const std::string& node, const std::string& id, const Action& wanted, int64_t now_us) {
+  expire(now_us);
+  const auto found = disks_.find(node);
+  if ((found == disks_.end() ? 0 : found->second.revision) != wanted.disk_revision) return false;
+  if (wanted.promise.term != 0 && leader_ != wanted.promise) return false;
+  if (wanted.promise.term == 0 && !wanted.is_known_again && term_ != 0) return false;
+  disks_[node] = {id, ++revision_};
+  return true;
 }
 
 // Without the leaders' knowledge: revoked by hand, or by a stalled etcd (issues 12528 and 15247 of etcd).
@@ -192,6 +205,7 @@ Simulation::Simulation(const SimulationOptions& options) : options_(options), ra
     Node& node = nodes_[n];
     node.name = std::string(1, static_cast<char>('a' + n));
     if (n < voters) first.names.push_back(node.name);
+    node.disk = node.name + "0";
     const double drift = etcd_lies_ ? 10 * kClockDrift : kClockDrift;
     node.clock_rate = 1 + drift * (static_cast<double>(random_.below(2001)) / 1000 - 1);
     node.clock_offset_us = between(0, 1'000'000'000);
@@ -319,7 +333,8 @@ void Simulation::start(size_t n) {
   node.log.resize(node.durable);
   node.is_complete = is_first || is_durable_ || node.has_ended_well;
   node.has_ended_well = false;
-  node.complete_at = 0;
+  node.complete_at = node.matched = 0;
+  node.complete_in = {};
   node.confirmed = 0;
   node.started_term = 0;
   node.copies.reset();
@@ -416,6 +431,8 @@ void Simulation::act_on(size_t n, const Action& action) {
       return check_open(n, action.term);
     case Action::Kind::kClose:
       return;
+    case Action::Kind::kRegisterDisk:
+      return register_disk(n, action);
     case Action::Kind::kHandOver:
       return hand_over(n, action);
     case Action::Kind::kNoteOpened:
@@ -489,6 +506,7 @@ void Simulation::read_view(size_t n) {
       [this, n, view, asked_us] {
         view->asked_us = asked_us;
         nodes_[n].elector->on_view(*view, local_us(nodes_[n]));
+        nodes_[n].was_registered |= nodes_[n].elector->has_known_disk();
         act(n);
       },
       [] {});
@@ -496,7 +514,7 @@ void Simulation::read_view(size_t n) {
 
 void Simulation::publish(size_t n) {
   const Node& node = nodes_[n];
-  const consensus::Member member{node.position(is_durable_), node.is_complete, n == 1};
+  const consensus::Member member{node.position(is_durable_), node.elector->is_complete(), n == 1};
   ask_etcd(n, [this, n, member] { etcd_.publish(nodes_[n].name, member, now_us_); }, [] {}, [] {});
   if (!node.elector->leads() || node.confirmed == 0) return;
   const Promise me{node.elector->term(), node.name};
@@ -515,6 +533,23 @@ void Simulation::keep_alive(size_t n) {
         Elector* elector = nodes_[n].elector.get();
         const int64_t local = local_us(nodes_[n]);
         *ok ? elector->on_keep_alive(term, sent_us, local) : elector->on_lease_lost(term, local);
+        act(n);
+      },
+      [] {});
+}
+
+void Simulation::register_disk(size_t n, const Action& action) {
+  auto is_done = std::make_shared<bool>(false);
+  ask_etcd(
+      n,
+      [this, n, action, id = nodes_[n].disk, is_done] {
+        *is_done = etcd_.register_disk(nodes_[n].name, id, action, now_us_);
+        outcome_.registered += *is_done && action.promise.term != 0 ? 1 : 0;
+      },
+      [this, n, is_done] {
+        if (!*is_done) return;
+        nodes_[n].was_registered = true;
+        nodes_[n].elector->on_registered();
         act(n);
       },
       [] {});

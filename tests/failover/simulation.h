@@ -47,6 +47,8 @@ struct Outcome {
   uint64_t failsafe = 0;     // batches acknowledged without etcd, by what all voters had granted
   uint64_t reclaimed = 0;    // leases, by primaries that had gone on so
   uint64_t changed = 0;      // voters, by one each time
+  uint64_t wiped = 0;        // disks that were lost, and
+  uint64_t registered = 0;   // new ones that a voter counted with again
   uint64_t refused = 0;      // changes, because the one before had not taken effect
 };
 
@@ -85,6 +87,12 @@ class Etcd {
   void take_backup();
   void restore_backup();
   void lose_leases();
+  // As ClusterKeys::register_disk().
+  bool register_disk(const std::string& node, const std::string& id, const consensus::Action& wanted, int64_t now_us);
+  bool knows(const std::string& node, const std::string& id) const {
+    const auto found = disks_.find(node);
+    return found != disks_.end() && found->second.id == id;
+  }
 
  private:
   void expire(int64_t now_us);
@@ -106,6 +114,7 @@ class Etcd {
   Position floor_;
   std::map<uint64_t, int64_t> leases_;  // when they end
   std::map<std::string, std::pair<consensus::Member, int64_t>> members_;
+  std::map<std::string, consensus::DiskEntry> disks_;
 };
 
 // One process at a time on one disk. What lies on the disk stays when it is killed.
@@ -115,6 +124,8 @@ struct Node {
   int64_t clock_offset_us = 0;
 
   // disk
+  std::string disk;  // its name; another one after the loss of it
+  bool was_registered = false;
   Promise promise;
   size_t durable = 0;  // batches of `log` that are on disk
   bool has_ended_well = false;
@@ -127,6 +138,8 @@ struct Node {
   std::vector<Entry> log;
   bool is_complete = true;
   uint64_t complete_at = 0;  // LSN to reach; 0: not known yet
+  Promise complete_in;       // whose it is
+  uint64_t matched = 0;      // up to where the log is that of complete_in
   uint64_t confirmed = 0;
   std::unique_ptr<consensus::Elector> elector;
   uint64_t lease = 0;
@@ -210,6 +223,8 @@ class Simulation {
   void reclaim(size_t n);
   void look_at_drain(size_t n);
   void make_way(size_t n);
+  void register_disk(size_t n, const consensus::Action& action);
+  void look_whether_caught_up(size_t n);
   void store_promise(size_t n, const Promise& promise);
   void adopt(size_t n, size_t from, Position position);
 
@@ -248,6 +263,8 @@ class Simulation {
   void return_etcd();
   size_t open_primary() const;
   bool may_crash(size_t n) const;
+  bool may_lose_disk(size_t n) const;
+  void lose_disk(size_t n);
   void submit();
 
   const SimulationOptions options_;

@@ -15,6 +15,16 @@ constexpr size_t kEntriesMax = 64;
 void Simulation::log_changed(size_t n) {
   Node& node = nodes_[n];
   node.elector->on_log(node.position(is_durable_), node.is_complete);
+  look_whether_caught_up(n);
+}
+
+// With what the primary that it follows had when it had heard of this process.
+void Simulation::look_whether_caught_up(size_t n) {
+  Node& node = nodes_[n];
+  const uint64_t has = std::min<uint64_t>(node.matched, is_durable_ ? node.durable : node.log.size());
+  const bool is_so = node.complete_at != 0 && has >= node.complete_at;
+  node.elector->on_caught_up(is_so ? node.complete_in.term : 0);
+  if (is_so) node.is_complete = true;
 }
 
 void Simulation::append_here(size_t n, const Entry& entry) {
@@ -143,10 +153,12 @@ void Simulation::on_append(size_t n, size_t from, const Append& append) {
     node.log.push_back(append.entries[i]);
   }
   const uint64_t matched = before + append.entries.size();
-  if (!node.is_complete && append.incarnation == node.incarnation && node.complete_at == 0) {
+  if (node.complete_in != append.primaryship) node.complete_at = node.matched = 0;
+  node.complete_in = append.primaryship;
+  node.matched = std::max(node.matched, matched);
+  if (append.incarnation == node.incarnation && node.complete_at == 0) {
     node.complete_at = std::max<uint64_t>(append.last_lsn, 1);
   }
-  if (!node.is_complete && node.complete_at != 0 && matched >= node.complete_at) node.is_complete = true;
   log_changed(n);
   act(n);
   confirm(n, std::min(append.confirmed, matched));
@@ -162,12 +174,13 @@ void Simulation::on_append(size_t n, size_t from, const Append& append) {
 // it.
 void Simulation::acknowledge(size_t n, size_t from, const Promise& primaryship, uint64_t lsn) {
   if (nodes_[n].elector->promised() != primaryship) return;
-  const auto deliver = [this, n, from, term = primaryship.term, lsn, incarnation = nodes_[n].incarnation] {
+  const bool is_copy = nodes_[n].elector->has_known_disk();
+  const auto deliver = [this, n, from, term = primaryship.term, lsn, incarnation = nodes_[n].incarnation, is_copy] {
     Node& node = nodes_[from];
     node.incarnations[n] = incarnation;
     if (node.copies == nullptr) return;
     if (node.started_term == term) node.next[n] = std::max(node.next[n], lsn + 1);
-    note_copy(from, nodes_[n].name, term, lsn);
+    if (is_copy) note_copy(from, nodes_[n].name, term, lsn);
   };
   if (n != held_from_ || now_us_ > held_until_us_) return send(n, from, deliver);
   queue_.push({held_until_us_ + between(0, 4'000), ++events_, from, 0, deliver});

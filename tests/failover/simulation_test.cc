@@ -25,7 +25,7 @@ TEST(FailoverSimulation, NothingAcknowledgedIsLostWhateverFails) {
   const uint64_t first = test_seed(), count = number_from("SCYPER_TEST_SEEDS", kSeeds);
   const char* alone = std::getenv("SCYPER_TEST_SIMULATION");
   uint64_t acknowledged = 0, terms = 0, faults = 0, handed_over = 0, appointed = 0, failsafe = 0, reclaimed = 0;
-  uint64_t changed = 0, refused = 0;
+  uint64_t changed = 0, refused = 0, wiped = 0, registered = 0;
   for (uint64_t i = 0; i < (alone != nullptr ? 1 : count); ++i) {
     SimulationOptions options;
     options.seed = alone != nullptr ? std::strtoull(alone, nullptr, 10) : first + i;
@@ -43,15 +43,19 @@ TEST(FailoverSimulation, NothingAcknowledgedIsLostWhateverFails) {
     reclaimed += outcome.reclaimed;
     changed += outcome.changed;
     refused += outcome.refused;
+    wiped += outcome.wiped;
+    registered += outcome.registered;
   }
   std::printf(
       "%llu batches acknowledged in %llu terms, %llu faults, %llu handed over, %llu of them as wished; %llu "
-      "acknowledged without etcd, %llu leases reclaimed; voters changed %llu times, %llu changes refused\n",
+      "acknowledged without etcd, %llu leases reclaimed; voters changed %llu times, %llu changes refused; %llu "
+      "disks lost, %llu voters counted with a new one again\n",
       static_cast<unsigned long long>(acknowledged), static_cast<unsigned long long>(terms),
       static_cast<unsigned long long>(faults), static_cast<unsigned long long>(handed_over),
       static_cast<unsigned long long>(appointed), static_cast<unsigned long long>(failsafe),
       static_cast<unsigned long long>(reclaimed), static_cast<unsigned long long>(changed),
-      static_cast<unsigned long long>(refused));
+      static_cast<unsigned long long>(refused), static_cast<unsigned long long>(wiped),
+      static_cast<unsigned long long>(registered));
   if (alone == nullptr && count >= 100) {  // else the faults are no faults, or nothing runs
     EXPECT_GT(terms, 2 * count);
     EXPECT_GT(faults, 10 * count);
@@ -62,6 +66,8 @@ TEST(FailoverSimulation, NothingAcknowledgedIsLostWhateverFails) {
     EXPECT_GT(reclaimed, count / 100);
     EXPECT_GT(changed, count / 2);
     EXPECT_GT(refused, count / 4);
+    EXPECT_GT(wiped, count / 4);
+    EXPECT_GT(registered, count / 4);
   }
 }
 

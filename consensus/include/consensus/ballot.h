@@ -56,6 +56,7 @@ enum class Guard : uint8_t {
   kOneChange,         // voters change when a term has been opened under the last ones, not before
   kOpenedIsOpen,      // which it is when W voters have its start, not when it is won
   kNewestVoters,      // a voter answers no fence under older voters than it has promised under
+  kKnownDisk,         // a voter counts with the disk that etcd has registered, not with another one
 };
 
 // The guards that are off; none but in tests.

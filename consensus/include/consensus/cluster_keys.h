@@ -77,6 +77,9 @@ class ClusterKeys {
     int64_t term_revision = 0, config_revision = 0, paused_revision = 0;
   };
   StatusOr<bool> campaign(uint64_t term, const Expected& expected, int64_t lease);
+  // This node's disk, where its key has that revision still (0: it is absent), and `leader` leads; or, its term being
+  // 0, nobody was ever elected; or, is_known_again, the key is absent. Results as found()'s.
+  StatusOr<bool> register_disk(const std::string& id, int64_t revision, const Promise& leader, bool is_known_again);
   // The leader key again, of the highest term, where nobody has it and nobody is appointed. Results as campaign()'s.
   StatusOr<bool> reclaim(uint64_t term, int64_t lease);
   // The leader key of that term goes and `to` is appointed. Results as campaign()'s.

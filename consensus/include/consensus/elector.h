@@ -27,6 +27,11 @@ struct Appointment {
   bool accepts_loss = false;  // by hand only: voters that are not complete count
   friend bool operator==(const Appointment&, const Appointment&) = default;
 };
+// The disk that a node was known with last: what it has promised and acknowledged lies there.
+struct DiskEntry {
+  std::string id;
+  int64_t revision = 0;  // of the key
+};
 struct View {
   int64_t revision = 0;  // of all that follows: keys that change later get higher ones
   Voters voters;
@@ -40,6 +45,7 @@ struct View {
   std::optional<Promise> leader;  // node and term
   Position floor;                 // W voters have had it, whatever the commit mode
   std::map<std::string, Member> members;
+  std::map<std::string, DiskEntry> disks;
   int64_t asked_us = 0;  // when the read was sent, by this node's clock
 };
 
@@ -83,6 +89,9 @@ struct Action {
     kDropGrant,    // off the disk: it has granted nothing that still holds
     kReclaim,      // another lease for the leader key of this term, where nobody else has it. on_reclaimed()
     kNoteOpened,   // into etcd: this term has been opened, under voters of version `config`
+    // into etcd: this node's disk, where its key has the revision `disk_revision` still, and: `promise` leads (term not
+    // 0); or nobody was ever elected (term 0); or its key is absent (is_known_again). on_registered()
+    kRegisterDisk,
     kHandOver,     // to `node`: the leader key goes and `node` is appointed, one Txn. on_handed_over()
     kEnd,          // the process: its lease has run out
   };
@@ -91,6 +100,8 @@ struct Action {
   int64_t term_revision = 0;
   int64_t config_revision = 0;
   int64_t paused_revision = 0;
+  int64_t disk_revision = 0;
+  bool is_known_again = false;
   std::string node;
   Promise promise;
   Position position;
@@ -103,6 +114,8 @@ struct Action {
 struct ElectorOptions {
   std::string node;
   bool has_row_layout = false;
+  std::string disk;            // drawn for the data directory; empty: disks are not told apart
+  bool was_registered = false;  // the disk has been: it counts again where etcd has forgotten all of this node's
   int64_t lease_us = 2'000'000;  // etcd's least; granted leases may be longer, which is harmless
   int64_t open_us = 0;  // from a won campaign until the term is open, at most; less than the lease counts as that
   int64_t margin_us = 500'000;  // by which this node closes before; covers what clocks differ in rate
@@ -149,6 +162,10 @@ class Elector {
   // Whenever they change. Neither falls by itself: what was read earlier and is said later changes nothing, and a fence
   // is answered with the highest that was said before.
   void on_log(Position position, bool is_complete);
+  // In that term this node follows, and its log has all that the primary had at a moment since this process began.
+  void on_caught_up(uint64_t term);
+  // The disk is etcd's.
+  void on_registered();
   // The end of the log was cut on purpose, in the same process (which no node does yet: docs/failover.md, Not yet).
   void on_cut(Position position, bool is_complete);
   void on_adopted(uint64_t term, bool succeeded, int64_t now_us);
@@ -178,6 +195,11 @@ class Elector {
     return term <= known || term - known <= kTermJumpMax;
   }
   static constexpr uint64_t kTermJumpMax = uint64_t{1} << 20;
+
+  // Whether etcd has registered this node's disk, as far as this process has been told. Else what the voter of this
+  // name has promised and acknowledged may lie elsewhere or nowhere: it is not complete, and no copy of its counts.
+  bool has_known_disk() const { return is_disk_known_; }
+  bool is_complete() const { return is_complete_ && is_disk_known_; }
 
   bool is_open(int64_t now_us) const;   // takes writes
   bool may_read(int64_t now_us) const;  // strong reads and tickets
@@ -214,12 +236,16 @@ class Elector {
   void ask_grants(int64_t now_us);
   void answer_grant(const std::string& to, uint64_t term, int64_t asked_us, bool granted);
   bool may_grant(const Promise& primaryship, int64_t now_us) const;
+  bool tells_disks_apart() const;
+  void look_at_disk();
+  void set_disk_known(bool is_known);
   bool is_bound(int64_t now_us) const;
   void reclaim();
   void reopen(int64_t now_us);
   void consider(int64_t now_us);
   bool is_appointed() const;
   bool have_published() const;
+  bool has_first_voters() const;
   std::optional<uint32_t> place() const;
   // Since when etcd or all voters have said last that nobody else is elected for a lease.
   int64_t leased_us() const { return std::max(lease_sent_us_, failsafe_us_); }
@@ -228,7 +254,9 @@ class Elector {
   const ElectorOptions options_;
   Ballot ballot_;
   Position position_;
-  bool is_complete_;
+  bool is_complete_;  // the log, whatever disk it lies on
+  bool is_disk_known_;
+  uint64_t caught_up_term_ = 0;
   State state_ = State::kFollower;
   View view_;
   bool has_view_ = false;

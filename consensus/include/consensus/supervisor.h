@@ -23,7 +23,9 @@ class Replica {
   struct LogState {
     Position position;        // term and LSN of the last batch
     bool is_complete = true;  // it holds all that it has ever acknowledged
-    uint64_t cuts = 0;        // how often it was cut in this process: else it only grows
+    // In this term it follows, and its log has all that the primary had at a moment since this process began; 0: none.
+    uint64_t caught_up_term = 0;
+    uint64_t cuts = 0;  // how often it was cut in this process: else it only grows
   };
   virtual LogState log() = 0;
   // The same, once what was received is in the log; or a moment is over.
@@ -90,6 +92,7 @@ struct ClusterState {
   struct Voter {
     std::string node;
     bool is_there = false;  // it says so in etcd
+    bool is_complete = false;  // likewise: it has all that it ever acknowledged
   };
   std::vector<Voter> voters;
 };
@@ -117,6 +120,8 @@ class Supervisor {
   virtual uint16_t peer_port() const = 0;
   virtual Promise promised() const = 0;
   virtual ClusterState cluster_state() const = 0;
+  // As Elector::has_known_disk(): else no copy of this node's counts for a commit.
+  virtual bool has_known_disk() const = 0;
 };
 
 int64_t boot_time_us();

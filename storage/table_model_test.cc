@@ -10,6 +10,7 @@
 #include "storage/compactor.h"
 #include "storage/frozen_slot.h"
 #include "storage/key.h"
+#include "storage/logged_apply.h"
 #include "storage/tiered_chunk.h"
 #include "table_test_schema.h"
 
@@ -135,9 +136,11 @@ class Player {
     descriptors_.push_back(make_update_descriptor(*table, std::vector<uint32_t>{16}));
   }
 
-  // One transaction with savepoints. Returns its physical redo; empty when it was rolled back.
-  std::string transact() {
+  // One transaction with savepoints. Returns its physical redo; empty when it was rolled back. repeats: it is taken
+  // back and applied again from its redo before it ends.
+  std::string transact(bool repeats = false) {
     Model before = model_;
+    const Digest digest = repeats ? table_digest(*table_) : Digest();
     std::vector<std::pair<ChangeLog::Mark, Model>> savepoints;
     const uint64_t steps = random_.below(30) + 1;
     for (uint64_t i = 0; i < steps; ++i) {
@@ -153,6 +156,7 @@ class Player {
       if (what >= 10 && what < 16) update();
       if (what >= 16) erase();
     }
+    if (repeats) repeat(digest);
     if (random_.one_in(3)) {
       store_->log->rollback_all();
       model_ = before;
@@ -215,6 +219,24 @@ class Player {
     row[3].number = random_.below(50);
     if (long_notes_ && !row[11].null) row[11].text += std::string(random_.below(1200), 'n');
     return row;
+  }
+
+  void repeat(const Digest& before) {
+    ChangeLog* log = store_->log.get();
+    const std::string redo(log->redo());
+    const Digest after = table_digest(*table_);
+    log->rollback_all();
+    EXPECT_EQ(table_digest(*table_), before);
+    for (int i = 0; i < 2; ++i) {
+      const Status status = applier_.apply(redo, log, &places_);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(std::string(log->redo()), redo);
+      EXPECT_EQ(table_digest(*table_), after);
+      if (i > 0) break;
+      log->rollback_all();
+      EXPECT_EQ(table_digest(*table_), before);
+      check_table(*table_);
+    }
   }
 
   void judge(ChangeResult result, ChangeResult expected, uint32_t index) {
@@ -290,6 +312,8 @@ class Player {
   uint64_t out_of_memory_ = 0;
   uint64_t relocated_ = 0;
   bool long_notes_ = false;
+  LoggedApplier applier_{[this](TableId) { return table_; }, plain_text};
+  RowPlaces places_;
 };
 
 // Applies physical redo as replay will.
@@ -336,7 +360,7 @@ TEST_P(TableModelTest, TransactionsAgreeWithAMapAndTheirRedo) {
   Player player(&store, table.get(), kSeed + static_cast<uint64_t>(layout) * 2 + hash);
   SCOPED_TRACE(kSeed);
   for (int i = 0; i < 400 && !HasFatalFailure(); ++i) {
-    const std::string redo = player.transact();
+    const std::string redo = player.transact(/*repeats=*/i % 4 == 3);
     apply(other.get(), replica.get(), redo);
     EXPECT_EQ(replica->redo_bytes(), 0u);
     replica->commit();
@@ -471,7 +495,7 @@ TEST_P(CompactedModelTest, AgreesWithAMapAndATableThatIsHot) {
   auto steps = std::make_unique<Steps>(table.get(), store.log.get(), memory.get(), seed, cools, tier.get());
   uint64_t frozen_bytes_max = 0;
   for (int i = 0; i < (cools ? 400 : 600) && !HasFatalFailure(); ++i) {
-    const std::string redo = player.transact();
+    const std::string redo = player.transact(/*repeats=*/i % 4 == 3);
     apply(other.get(), replica.get(), redo);
     replica->commit();
     steps->take_some(player.any_row());

@@ -75,8 +75,8 @@ void Elector::on_caught_up(uint64_t term) {
 void Elector::on_registered() { set_disk_known(true); }
 
 // A disk that etcd does not know is empty, or an old one. What the voter promised on another disk was of a term that
-// etcd had drawn, so the leader's is not lower; what it acknowledged is in the leader's log. With both on this disk, the
-// voter is as it was. Before anybody was elected there is nothing to lack.
+// etcd had drawn, so the leader's is not lower; what it acknowledged is in the leader's log. With both on this disk,
+// the voter is as it was. Before anybody was elected there is nothing to lack.
 void Elector::look_at_disk() {
   if (!tells_disks_apart()) return;
   const auto found = view_.disks.find(options_.node);
@@ -353,7 +353,8 @@ bool Elector::have_published() const {
 bool Elector::has_first_voters() const {
   if (view_.term != 0 || !tells_disks_apart()) return true;
   const auto& names = view_.voters.names;
-  const auto known = std::count_if(names.begin(), names.end(), [this](const auto& n) { return view_.disks.contains(n); });
+  const auto known =
+      std::count_if(names.begin(), names.end(), [this](const auto& n) { return view_.disks.contains(n); });
   return static_cast<uint32_t>(known) >= view_.voters.fence_answers();
 }
 

@@ -131,9 +131,9 @@ class EtcdSupervisor final : public Supervisor {
   mutable std::mutex mutex_;  // all that follows, to the threads
   std::condition_variable changed_;
   Replica::LogState log_;
-  bool is_disk_noted_;              // as registered, on the disk
+  bool is_disk_noted_;  // as registered, on the disk
   bool has_said_other_disk_ = false;
-  std::string said_incomplete_;     // the voters without whom nobody can be elected
+  std::string said_incomplete_;  // the voters without whom nobody can be elected
   Elector elector_;
   Role role_;
   ClusterKeys::Seen seen_;

@@ -113,8 +113,8 @@ void EtcdSupervisor::tell_of_disks() {
 
 // Before etcd has answered, nothing is known: the next view asks again.
 void EtcdSupervisor::register_disk(const Action& action) {
-  const auto done = keys_.register_disk(options_.elector.disk, action.disk_revision, action.promise,
-                                        action.is_known_again);
+  const auto done =
+      keys_.register_disk(options_.elector.disk, action.disk_revision, action.promise, action.is_known_again);
   end_task("disk");
   if (!done.ok() || !*done) return;
   say("election: registers its data directory in etcd");

@@ -18,6 +18,7 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   waiting.deadline_ns = limits.deadline_ns;
   waiting.cancelled = limits.cancelled;
   waiting.settings = limits.settings;
+  waiting.block_time_us = limits.time_us;
   waiting.changed_settings = limits.changed_settings;
   waiting.client_id = limits.client_id;
   waiting.request_id = limits.request_id;

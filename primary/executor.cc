@@ -226,7 +226,7 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   }
   context_.result = &result;
   context_.notices = &result.notices;
-  context_.transaction_time_us = transaction->time_us;
+  context_.transaction_time_us = transaction->block_time_us != 0 ? transaction->block_time_us : transaction->time_us;
   context_.partition = transaction->crossing ? ~uint32_t{0} : transaction->partition;
   context_.crossing = transaction->crossing ? 1 : 0;
   context_.error.set = false;

@@ -88,6 +88,7 @@ Status Executor::run_statement_open(query::ResultSet* result, const StatementLim
   const auto checks_before = deferred_.mark();
   result->clear();
   settings_.begin(limits.settings);
+  if (limits.time_us != 0) context_.transaction_time_us = limits.time_us;
   context_.result = result;
   context_.notices = &result->notices;
   context_.partition = ~uint32_t{0};

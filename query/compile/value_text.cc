@@ -34,14 +34,25 @@ void ValueArena::clear() {
   used_bytes_ = 0;
 }
 
+namespace {
+constinit thread_local int64_t value_time_us = 0;
+
+int64_t value_time() {
+  constexpr int64_t kUnixToEpochMicros = 946684800 * kMicrosPerSecond;
+  if (value_time_us != 0) return value_time_us;
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count() - kUnixToEpochMicros;
+}
+}  // namespace
+
+void set_thread_value_time(int64_t time_us) { value_time_us = time_us; }
+
 // 'now' and the like mean the time at which the value comes in: it is kept as a value from here on.
 Status parse_value(const SqlType& type, std::string_view text, ValueArena* arena, Datum* out) {
   const Status parsed = parse_datum(type, text, TextArena{allocate_in, arena}, out);
   const bool is_of_time = is_moment(type.id) || type.id == TypeId::kTime;
   if (parsed.ok() || !is_of_time || NowScope::current != nullptr) return parsed;
-  constexpr int64_t kUnixToEpochMicros = 946684800 * kMicrosPerSecond;
-  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  const NowScope now(std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count() - kUnixToEpochMicros);
+  const NowScope now(value_time());
   return parse_datum(type, text, TextArena{allocate_in, arena}, out);
 }
 

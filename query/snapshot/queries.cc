@@ -339,7 +339,7 @@ Status Queries::start(const Prepared& prepared, const Snapshots::Use& snapshot, 
   stream->run_ns_ = run_ns;
   stream->columns_ = program->columns();
   Snapshot::RunOptions run;
-  run.time_us = clock_.now_us() - kPostgresEpochUs;
+  run.time_us = options.time_us != 0 ? options.time_us : clock_.now_us() - kPostgresEpochUs;
   run.deadline_ns = deadline_ns;
   run.silence_us_max = options_.silence_us_max;
   run.memory_bytes = options_.query_bytes_max;

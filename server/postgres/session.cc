@@ -282,9 +282,8 @@ Status Session::run_message(std::string_view sql, int* offset) {
 // outlives the message, COMMIT and ROLLBACK end it, and the next statement begins another.
 // writes: it will, so that what it reads before is read in the same transaction.
 Status Session::begin_implicit_block(bool writes) {
-  block_ = Block::kOpen;
+  enter_block();
   is_implicit_ = true;
-  before_block_ = *settings_;
   return writes ? open_block() : Status();
 }
 

@@ -265,6 +265,7 @@ class Session {
   Status set_modes(const query::SessionCommand& command);
   Status set_local(std::string_view name, const std::vector<std::string>& values);
   Status discard(const query::SessionCommand& command);
+  void enter_block();
   void leave_block();
   void drop_temporary_tables();
   void warn(const char* sqlstate, const std::string& message);
@@ -287,13 +288,18 @@ class Session {
   std::map<std::string, StatementPointer, std::less<>> statements_;
   std::map<std::string, std::shared_ptr<Portal>, std::less<>> portals_;
   Block block_ = Block::kNone;
+  int64_t block_time_us_ = 0;  // now() in the block; 0: there is none
   bool is_implicit_ = false;   // the block is of several statements in one message, or before one Sync: ends with them
   bool is_last_ = true;        // of them
   bool is_pipelined_ = false;  // an Execute of the protocol runs: Sync follows it, or more of its transaction
-  std::optional<SessionSettings> before_block_;        // what ROLLBACK brings back
   std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
   uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet
-  std::vector<std::string> savepoints_;
+  struct Savepoint {
+    std::string name;
+    SessionSettings::Mark settings;
+    std::map<std::string, std::string> local_settings;
+  };
+  std::vector<Savepoint> savepoints_;
   std::string source_;                               // the text in which the statement that runs came
   std::unique_ptr<primary::OpenTransaction> open_;   // the block's, once it has written; null: none
   std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on

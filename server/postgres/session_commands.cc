@@ -5,6 +5,7 @@
 
 #include "postgres/session.h"
 #include "query/refused_in_blocks.h"
+#include "query/value_text.h"
 
 namespace scyper::server::postgres {
 
@@ -116,8 +117,7 @@ StatusOr<std::unique_ptr<Answer>> Session::begin_block(const SessionCommand& com
     warn("25001", "there is already a transaction in progress");
     return make_answer(command.tag);
   }
-  block_ = Block::kOpen;
-  before_block_ = *settings_;
+  enter_block();
   SCYPER_RETURN_IF_ERROR(set_modes(command));
   return make_answer(command.tag);
 }
@@ -145,30 +145,39 @@ StatusOr<std::unique_ptr<Answer>> Session::close_block(const SessionCommand& com
   const auto open = std::move(open_);
   const bool is_undone = block_ == Block::kFailed || command.kind == CommandKind::kRollback;
   if (is_undone) {
-    settings_->restore(*before_block_);
+    settings_->take_back(0);
   } else {
     for (const auto& [name, before] : local_settings_) SCYPER_RETURN_IF_ERROR(settings_->set(name, {before}));
   }
   const Status committed = open != nullptr && !is_undone ? open->commit() : Status();
-  if (!committed.ok()) settings_->restore(*before_block_);
+  if (!committed.ok()) settings_->take_back(0);
   drop_portals(!is_undone && committed.ok());
   leave_block();
   SCYPER_RETURN_IF_ERROR(committed);
   if (command.is_chained) {
-    block_ = Block::kOpen;
-    before_block_ = *settings_;
+    enter_block();
     settings_->begin_transaction(*ended);
   }
   return make_answer(is_undone ? "ROLLBACK" : command.tag);
 }
 
+// All of its statements have one now().
+void Session::enter_block() {
+  block_ = Block::kOpen;
+  block_time_us_ = ActivityList::now_us();
+  query::set_thread_value_time(block_time_us_);
+  settings_->begin_block();
+}
+
 void Session::leave_block() {
+  block_time_us_ = 0;
+  query::set_thread_value_time(0);
   block_ = Block::kNone;
   is_implicit_ = false;
   open_.reset();
   savepoints_.clear();
   local_settings_.clear();
-  before_block_.reset();
+  if (settings_.has_value()) settings_->end_block();  // a session that has not begun has none
   // the session may have been idle for too long and be gone
   if (pinned_ != 0) static_cast<void>(context_->node->engine->queries()->close_session(std::exchange(pinned_, 0)));
 }
@@ -180,15 +189,20 @@ StatusOr<std::unique_ptr<Answer>> Session::change_savepoint(const SessionCommand
                         : command.tag + (command.kind == CommandKind::kRollbackTo ? " TO SAVEPOINT" : " SAVEPOINT"));
   if (command.kind == CommandKind::kSavepoint) {
     if (open_ != nullptr) SCYPER_RETURN_IF_ERROR(open_->set_savepoint());
-    savepoints_.push_back(command.name);
+    savepoints_.push_back({command.name, settings_->mark(), local_settings_});
     return make_answer(command.tag);
   }
-  auto found = std::find(savepoints_.rbegin(), savepoints_.rend(), command.name);
+  auto found = std::find_if(savepoints_.rbegin(), savepoints_.rend(),
+                            [&](const Savepoint& savepoint) { return savepoint.name == command.name; });
   if (found == savepoints_.rend()) return sql_error("3B001", "savepoint \"" + command.name + "\" does not exist");
   // ROLLBACK TO keeps the savepoint itself
   const auto number = static_cast<size_t>(std::prev(found.base()) - savepoints_.begin());
   const bool is_undone = command.kind == CommandKind::kRollbackTo;
   if (open_ != nullptr) SCYPER_RETURN_IF_ERROR(is_undone ? open_->roll_back_to(number) : open_->release(number));
+  if (is_undone) {
+    settings_->take_back(found->settings);
+    local_settings_ = found->local_settings;
+  }
   savepoints_.erase(command.kind == CommandKind::kRelease ? std::prev(found.base()) : found.base(), savepoints_.end());
   if (is_undone) block_ = Block::kOpen;
   return make_answer(command.tag);

@@ -60,6 +60,7 @@ StatusOr<query::QueryOptions> Session::query_options() {
   options.threads = settings_->threads();
   options.client = "postgres " + std::to_string(start_.process);
   options.pid = start_.process;
+  options.time_us = block_time_us_;
   if (block_ == Block::kNone || !settings_->is_isolated()) return options;
   if (pinned_ == 0) {
     query::Freshness freshness = options.freshness;
@@ -227,6 +228,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_counted(std::string_view sql,
 primary::StatementLimits Session::limits(std::string_view sql) {
   primary::StatementLimits limits;
   limits.cancelled = &is_cancelled_;
+  limits.time_us = block_time_us_;
   given_settings_ = settings_for(sql);
   limits.settings = given_settings_.get();
   changed_settings_.clear();

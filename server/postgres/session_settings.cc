@@ -116,7 +116,13 @@ Status SessionSettings::set(std::string_view name, const std::vector<std::string
   if (values.empty()) return reset(name);
   const std::string known = name_of(name);
   if (values.size() > 1 && known != "search_path" && known != "DateStyle") return query::takes_one_value(name);
-  return assign(name, absl::StrJoin(values, ", "), &values_[known]);
+  return assign(name, absl::StrJoin(values, ", "), to_change(known));
+}
+
+SessionSettings::Value* SessionSettings::to_change(const std::string& name) {
+  const auto [found, is_new] = values_.try_emplace(name);
+  if (is_in_block_) changes_.push_back({name, found->second.value, is_new});
+  return &found->second;
 }
 
 Status SessionSettings::reset(std::string_view name) {
@@ -130,9 +136,10 @@ Status SessionSettings::reset(std::string_view name) {
     return {};
   }
   if (find_setting(name) == nullptr) SCYPER_RETURN_IF_ERROR(query::check_custom_setting(name));
-  Value& value = values_[name_of(name)];
-  if (value.value == value.initial) return {};
-  return assign(name, std::string(value.initial), &value);
+  const std::string known = name_of(name);
+  if (values_[known].value == values_[known].initial) return {};
+  Value* value = to_change(known);
+  return assign(name, std::string(value->initial), value);
 }
 
 StatusOr<std::string> SessionSettings::show(std::string_view name) const {
@@ -168,13 +175,30 @@ bool SessionSettings::is_isolated() const {
   return isolation == "serializable" || isolation == "repeatable read";
 }
 
-void SessionSettings::restore(const SessionSettings& earlier) {
-  auto reported = std::move(reported_);
-  *this = earlier;
-  reported_ = std::move(reported);
-  query::set_thread_time_zone(zone_);
-  is_changed_ = true;
-  given_.reset();
+void SessionSettings::begin_block() {
+  is_in_block_ = true;
+  changes_.clear();
+}
+
+void SessionSettings::end_block() {
+  is_in_block_ = false;
+  changes_.clear();
+}
+
+void SessionSettings::take_back(Mark mark) {
+  const bool was_in_block = std::exchange(is_in_block_, false);
+  for (; changes_.size() > mark; changes_.pop_back()) {
+    const Change& change = changes_.back();
+    const auto found = values_.find(change.name);
+    if (found == values_.end()) continue;
+    if (change.is_new) {
+      values_.erase(found);
+      given_.reset();
+    } else if (found->second.value != change.before) {
+      static_cast<void>(assign(change.name, std::string(change.before), &found->second));
+    }
+  }
+  is_in_block_ = was_in_block;
 }
 
 void SessionSettings::begin_transaction() {

@@ -39,8 +39,13 @@ class SessionSettings {
   StatusOr<std::string> show(std::string_view name) const;
   // As PostgreSQL writes it: TimeZone. Empty: unknown.
   static std::string name_of(std::string_view name);
-  // Everything as it was in `earlier`, a copy of these.
-  void restore(const SessionSettings& earlier);
+  // A transaction block remembers what SET changes, from here to its end. take_back(): as it was at the mark. A role
+  // that may not be set any more stays as it is.
+  using Mark = size_t;
+  void begin_block();
+  Mark mark() const { return changes_.size(); }
+  void take_back(Mark mark);
+  void end_block();
   // A transaction begins: its modes (transaction_read_only and its kin) are the session's defaults, or those of another
   // one.
   void begin_transaction();
@@ -70,6 +75,12 @@ class SessionSettings {
     std::string initial;
   };
   Status assign(std::string_view name, const std::string& value, Value* to);
+  struct Change {
+    std::string name;
+    std::string before;
+    bool is_new = false;  // a custom setting that did not exist
+  };
+  Value* to_change(const std::string& name);
 
   Owner owner_;
   std::map<std::string, Value, std::less<>> values_;
@@ -85,6 +96,8 @@ class SessionSettings {
   bool receipts_ = false;
   bool is_read_only_ = false;
   bool is_changed_ = true;  // since take_reports()
+  bool is_in_block_ = false;
+  std::vector<Change> changes_;  // of the block, the oldest first
 };
 
 // "fresh", "500ms", "lsn:42"; 22023 otherwise.

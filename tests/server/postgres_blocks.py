@@ -133,6 +133,39 @@ def own_changes(node):
         expect("all of which goes", one(connection, "SELECT count(*) FROM stock WHERE id >= 1000") == 0)
 
 
+def settings_and_time(node):
+    """What SET changes goes with its savepoint; the time of a transaction stays."""
+    with psycopg.connect(node.conninfo) as connection:
+        connection.execute("SET datestyle = 'ISO, YMD'")
+        connection.execute("SAVEPOINT a")
+        connection.execute("SET LOCAL datestyle = 'German'")
+        connection.execute("SET scyper_test.mine = 'one'")
+        connection.execute("SAVEPOINT b")
+        connection.execute("SET datestyle = 'SQL, MDY'")
+        connection.execute("ROLLBACK TO b")
+        expect("a savepoint brings settings back", one(connection, "SHOW datestyle").startswith("German"))
+        connection.execute("RELEASE b")
+        expect("RELEASE keeps them", one(connection, "SHOW datestyle").startswith("German") and one(connection, "SHOW scyper_test.mine") == "one")
+        connection.execute("ROLLBACK TO a")
+        expect("one by one", one(connection, "SHOW datestyle") == "ISO, YMD")
+        connection.commit()
+        expect("COMMIT keeps what is left", one(connection, "SHOW datestyle") == "ISO, YMD")
+        connection.execute("SET datestyle = 'Postgres, MDY'")
+        connection.rollback()
+        expect("ROLLBACK brings all back", one(connection, "SHOW datestyle") == "ISO, YMD")
+        connection.rollback()
+        connection.execute("CREATE TEMPORARY TABLE times (at timestamp(6), n integer)")
+        for i in range(3):
+            connection.execute("INSERT INTO times VALUES ('now', %s), (now(), %s), (localtimestamp, %s)", (i, i, i))
+            connection.execute("SELECT pg_sleep(0.02)")
+        expect("one time a transaction", one(connection, "SELECT count(DISTINCT at) FROM times WHERE at = timestamp 'now'") == 1
+               and one(connection, "SELECT count(*) FROM times WHERE at = now()") == 9)
+        connection.rollback()
+        first = one(connection, "SELECT now()")
+        connection.execute("UPDATE stock SET amount = amount WHERE id = 3")
+        expect("also where it writes later", one(connection, "SELECT now()") == first)
+
+
 def main():
     if psycopg is None:
         return 0
@@ -140,7 +173,7 @@ def main():
     with psycopg.connect(node.conninfo, autocommit=True) as connection:
         for statement in SCHEMA.strip().split("\n"):
             connection.execute(statement)
-    for check in (locked_rows, job_queue, levels, functions_that_write, own_changes):
+    for check in (locked_rows, job_queue, levels, functions_that_write, own_changes, settings_and_time):
         check(node)
     expect("the node stops as it should", node.stop() == 0)
     return CHECKS.finish()

@@ -84,6 +84,7 @@ class Statement {
 // Of the session that a statement runs for. What ends it from outside, with 57014 and without a trace, while it waits
 // or runs; not while its commit is made durable.
 struct StatementLimits {
+  int64_t time_us = 0;      // now(), of a block that began earlier; 0 = the moment at which it is submitted
   int64_t deadline_ns = 0;  // monotonic; 0 = none
   const std::atomic<bool>* cancelled =
       nullptr;  // set by any thread, looked at every few milliseconds; outlives the call
@@ -112,7 +113,8 @@ struct Transaction {
   const std::atomic<bool>* cancelled = nullptr;    // as in StatementLimits; null = none
   const query::SettingValues* settings = nullptr;  // as there
   std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
-  uint64_t run_us_max = 0;  // 57014 beyond; 0 = EngineOptions::transaction_time_us_max
+  uint64_t run_us_max = 0;    // 57014 beyond; 0 = EngineOptions::transaction_time_us_max
+  int64_t block_time_us = 0;  // StatementLimits::time_us
   // What the client sent, where constants of that text have become arguments; empty: the statement's text.
   std::string_view request_text;
   // Called once, by a worker thread (or by submit's caller when it is refused): must be quick and must not block.

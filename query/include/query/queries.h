@@ -53,8 +53,9 @@ struct QueryOptions {
   bool reuses_code = true;  // false: parsed, planned and compiled anew (benchmarks)
   // Of the arguments, when they were made some time ago: 0A000 when the statement now takes others. nullptr: they fit.
   const std::vector<SqlType>* argument_types = nullptr;
-  std::string client;  // whose turn it is among those who wait; sessions count for themselves
-  int32_t pid = 0;     // pg_backend_pid() in queries of pg_stat_activity; 0: none
+  std::string client;   // whose turn it is among those who wait; sessions count for themselves
+  int64_t time_us = 0;  // now(), of a block that began earlier; 0 = when it begins to run
+  int32_t pid = 0;      // pg_backend_pid() in queries of pg_stat_activity; 0: none
 };
 
 // What an answer was computed from, and what it cost.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ class ValueArena {
 // PostgreSQL's input function of the type, with its modifiers (too long strings fail, char(n) is padded). What the
 // value points to lies in the arena. Errors have PostgreSQL's SQLSTATE and message.
 Status parse_value(const SqlType& type, std::string_view text, ValueArena* arena, Datum* out);
+
+// What 'now' and the like mean in this thread's values from here on: microseconds since 2000-01-01, UTC. 0: the moment
+// at which each is parsed.
+void set_thread_value_time(int64_t time_us);
 
 // PostgreSQL's output function; nothing for NULL.
 void append_value(std::string* out, const SqlType& type, const Datum& value);

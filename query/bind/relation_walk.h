@@ -4,6 +4,7 @@
 #include <set>
 
 #include "bind/bound.h"
+#include "query/catalog.h"
 
 namespace scyper::query {
 
@@ -22,5 +23,19 @@ class RelationWalk {
  private:
   std::set<const CommonQuery*> seen_;
 };
+
+// Does an expression of a statement call a VOLATILE routine, which sees what the statement has changed so far? The
+// check of a domain, which has no definition of its own, reads its value alone.
+template <class Tree>
+bool sees_changes(const Tree& tree) {
+  bool found = false;
+  RelationWalk walk;
+  walk.on_expr = [&](BoundExpr& e) {
+    found |= e.kind == BoundKind::kUserCall && e.routine != nullptr && e.routine->is_volatile &&
+             !e.routine->definition.empty();
+  };
+  walk.walk(const_cast<Tree*>(&tree));  // which changes nothing
+  return found;
+}
 
 }  // namespace scyper::query

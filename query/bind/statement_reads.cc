@@ -1,6 +1,7 @@
 #include "bind/statement_reads.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,17 @@ namespace {
 // Calls of routines count whatever they promise: they may have effects.
 bool is_volatile_call(const BoundExpr& e) {
   return e.kind == BoundKind::kUserCall || (e.builtin != nullptr && e.builtin->is_volatile);
+}
+
+bool sees_changes(const std::vector<OutputColumn>& outputs) {
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [](const OutputColumn& output) { return sees_changes(*output.expr); });
+}
+
+// Rows of FROM and WHERE, each of which gives one row: no groups, windows, DISTINCT or set operations.
+bool gives_row_for_row(const BoundQuery& query) {
+  return !query.from.empty() && !query.aggregated && query.groups.empty() && query.windows.empty() && !query.distinct &&
+         query.distinct_on.empty() && query.set == SetOp::kNone && query.with == nullptr && !query.correlated;
 }
 
 template <class Tree>
@@ -73,12 +85,15 @@ class ReadKeeper {
   void keep(BoundDml* dml) {
     keep_common(dml);
     // INSERT: the plan of its query knows what runs once
+    if (dml->kind == DmlKind::kInsert && dml->source != nullptr) keep_inserted(dml);
     if (dml->source != nullptr && dml->kind != DmlKind::kInsert) {
       for (auto& entry : dml->source->from)
         for (auto& on : entry.on) keep(on.get(), Beside::kRows);
       for (auto& e : dml->source->where) keep(e.get(), Beside::kRows);
     }
-    keep_assigned(dml, Beside::kRows);
+    for (auto& assignment : dml->assignments)
+      if (assignment.value != nullptr)
+        keep(assignment.value.get(), sees_changes(*assignment.value) ? Beside::kChanges : Beside::kRows);
     for (auto& output : dml->returning) keep(output.expr.get(), Beside::kChanges);
     if (dml->conflict != nullptr && dml->conflict->update != nullptr) {
       keep_assigned(dml->conflict->update.get(), Beside::kChanges);
@@ -94,6 +109,87 @@ class ReadKeeper {
   }
 
  private:
+  // INSERT ... SELECT whose select list calls a VOLATILE routine: the routine sees the rows that the statement has
+  // inserted by then, and the query sees none of them. So what the query reads, in the order that it asks for, becomes
+  // a part, and its select list runs beside the changes.
+  void keep_inserted(BoundDml* dml) {
+    BoundQuery* query = dml->source.get();
+    bool calls = sees_changes(query->outputs);
+    while (gives_row_for_row(*query) && query->from.size() == 1 && query->where.empty() && query->order.empty() &&
+           query->limit == nullptr && query->offset == nullptr &&
+           query->from[0].relation->kind == RelationKind::kQuery) {
+      query = query->from[0].relation->query.get();
+      calls |= sees_changes(query->outputs);
+    }
+    if (!calls || !gives_row_for_row(*query)) return;
+    if (query->order.empty() && !(dml->triggers == nullptr ? reads_table(query) : reads_any_table(query))) return;
+    auto rows = rows_of_insert(query);
+    if (rows == nullptr) return;
+    query->from.clear();
+    FromEntry entry;
+    entry.relation = std::move(rows);
+    query->from.push_back(std::move(entry));
+    for (auto& output : query->outputs) keep(output.expr.get(), Beside::kChanges);
+  }
+
+  // Moves all but the select list into a part. nullptr, and nothing has changed: a VOLATILE routine decides which rows
+  // these are.
+  std::unique_ptr<Relation> rows_of_insert(BoundQuery* query) {
+    auto inner = std::make_unique<BoundQuery>();
+    auto swap = [&] {
+      std::swap(inner->from, query->from);
+      std::swap(inner->joins, query->joins);
+      std::swap(inner->where, query->where);
+      std::swap(inner->limit, query->limit);
+      std::swap(inner->offset, query->offset);
+    };
+    for (const OrderItem& item : query->order) {
+      inner->order.push_back(item);
+      inner->order.back().output = static_cast<uint32_t>(inner->outputs.size());
+      inner->outputs.push_back({"", clone(*query->outputs[item.output].expr), true});
+    }
+    swap();
+    if (sees_changes(*inner)) return swap(), nullptr;
+    inner->with_ties = std::exchange(query->with_ties, false);
+    query->order.clear();
+    std::erase_if(query->outputs, [](const OutputColumn& output) { return output.hidden; });
+    std::set<uint32_t> relations;
+    for (const FromEntry& entry : inner->from) relations.insert(entry.relation->id);
+    const uint32_t id = program_->relation_count++;
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> places;
+    std::vector<OutputColumn> columns;
+    RelationWalk walk;
+    walk.on_expr = [&](BoundExpr& e) {
+      if (e.kind != BoundKind::kColumn || relations.count(e.relation) == 0) return;
+      const auto [place, is_new] =
+          places.emplace(std::pair{e.relation, e.index}, static_cast<uint32_t>(columns.size()));
+      if (is_new) columns.push_back({"", make_column(e.relation, e.index, e.type, true, -1), false});
+      e.relation = id;
+      e.index = place->second;
+      e.nullable = true;
+    };
+    for (auto& output : query->outputs) walk.walk(output.expr.get());
+    if (columns.empty()) columns.push_back({"", make_constant(make_type(TypeId::kInt4), int_datum(0), -1), false});
+    // the columns come first: a part's columns are its visible outputs in their order
+    for (OrderItem& item : inner->order) item.output += static_cast<uint32_t>(columns.size());
+    for (auto& output : inner->outputs) columns.push_back(std::move(output));
+    inner->outputs = std::move(columns);
+    auto relation = std::make_unique<Relation>();
+    relation->id = id;
+    relation->kind = RelationKind::kFunction;
+    relation->common = make_part(std::move(inner));
+    relation->columns = relation->common->columns;
+    return relation;
+  }
+
+  static bool reads_any_table(BoundQuery* query) {
+    bool found = false;
+    RelationWalk walk;
+    walk.on_relation = [&](Relation& r) { found |= r.table != nullptr; };
+    walk.walk(query);
+    return found;
+  }
+
   void keep_assigned(BoundDml* dml, Beside beside) {
     for (auto& assignment : dml->assignments)
       if (assignment.value != nullptr) keep(assignment.value.get(), beside);

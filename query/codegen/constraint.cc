@@ -97,12 +97,14 @@ void Generator::note_event(const BoundDml& dml, const ColumnValue& old_value, co
   }
 }
 
-// All rows have changed. begin_action: comes before an action runs for one of them. Actions may add rows to those at
-// hand (cycles of foreign keys): the loop sees them too. What follows the rows that actions change is up to end_dml().
+// All rows have changed. For each of them in turn: its foreign keys, their actions, then its AFTER ROW triggers, as in
+// PostgreSQL's queue of triggers. begin_action: comes before an action runs for one of the rows. Actions may add rows
+// to those at hand (cycles of foreign keys): the loop sees them too. The triggers of rows that actions change are up to
+// end_dml().
 void Generator::end_events(const BoundDml& dml, const std::function<void(const BoundDml&)>& begin_action) {
   size_t number = 0;
   while (number < events_.size() && events_[number].dml != &dml) number++;
-  if (number == events_.size()) return;
+  if (number == events_.size()) return gen_after_rows(dml);
   const RowEvents events = events_[number];
   Reg count = b_.new_variable(Type::kI64);
   b_.assign(count, row_count_);
@@ -111,6 +113,8 @@ void Generator::end_events(const BoundDml& dml, const std::function<void(const B
     for (size_t i = 0; i < columns.size(); i++) slots[columns[i]] = static_cast<int>(first + i);
     return slots;
   };
+  Reg turn = b_.new_variable(Type::kI64);
+  b_.assign(turn, constant(Type::kI64, 0));
   gen_buffer_rows(events.rows, events.width, [&](Reg row) {
     auto publish_row = [&](const Relation* relation, const std::vector<uint32_t>& columns, size_t first) {
       if (relation == nullptr) return;
@@ -129,11 +133,28 @@ void Generator::end_events(const BoundDml& dml, const std::function<void(const B
       };
     };
     for (const RowReaction& reaction : dml.reactions) gen_reaction(reaction, value_in(dml.old_row), begin_action);
+    gen_next_after_row(dml, turn);
   });
   if (dml.old_row != nullptr) sources_.erase(dml.old_row->id);
   if (dml.new_row != nullptr) sources_.erase(dml.new_row->id);
   b_.assign(row_count_, count);
   events_.erase(events_.begin() + static_cast<ptrdiff_t>(number));
+}
+
+// The AFTER ROW triggers of the row whose events have run. Rows that a cycle's actions have added to the events are in
+// no buffer of this change: their triggers are those of the action.
+void Generator::gen_next_after_row(const BoundDml& dml, Reg turn) {
+  if (dml.triggers == nullptr || dml.triggers->after_row.empty()) return;
+  const Reg rows = after_rows_[&dml].rows;
+  Block mine = b_.new_block(), next = b_.new_block();
+  b_.branch(b_.compare(Op::kLt, turn, b_.load(Type::kI64, rows, offsetof(RowBuffer, count))), mine, next);
+  b_.set_block(mine);
+  Reg first = b_.load(Type::kPtr, rows, offsetof(RowBuffer, rows));
+  Reg row = b_.index(first, turn, static_cast<int64_t>(width_of_after_row(dml)) * kDatumBytes);
+  b_.assign(turn, b_.binary(Op::kAdd, turn, constant(Type::kI64, 1)));
+  gen_after_row(dml, row);
+  b_.jump(next);
+  b_.set_block(next);
 }
 
 // The foreign keys of a row that has changed, as it is by now: reactions to other rows may have changed it again, or

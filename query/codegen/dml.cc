@@ -16,16 +16,24 @@ using ir::Type;
 
 namespace {
 
-// Would rows that change meanwhile show? Routines may read anything; VOLATILE ones see each change (sees_changes).
+// Would rows that change meanwhile show? Routines may read anything; VOLATILE ones see each change (except_volatile).
 template <class Tree>
-bool reads_table(const Tree& tree, const storage::Table* table, bool sees_changes = false) {
+bool reads_table(const Tree& tree, const storage::Table* table, bool except_volatile = false) {
   bool reads = false;
   RelationWalk walk;
   walk.on_expr = [&](BoundExpr& e) {
-    reads |= e.kind == BoundKind::kUserCall && !(sees_changes && e.routine != nullptr && e.routine->is_volatile);
+    reads |= e.kind == BoundKind::kUserCall && !(except_volatile && e.routine != nullptr && e.routine->is_volatile);
   };
   walk.on_relation = [&](Relation& relation) { reads |= relation.table.get() == table; };
   walk.walk(const_cast<Tree*>(&tree));  // which changes nothing
+  return reads;
+}
+
+bool reads_any_table(const BoundQuery& query) {
+  bool reads = false;
+  RelationWalk walk;
+  walk.on_relation = [&](Relation& relation) { reads |= relation.table != nullptr; };
+  walk.walk(const_cast<BoundQuery*>(&query));  // which changes nothing
   return reads;
 }
 }  // namespace
@@ -126,7 +134,6 @@ void Generator::end_dml(const BoundDml& dml, bool statement_triggers) {
     const BoundDml& change = *all[i];
     end_events(change, begin_action);
     if (change.triggers == nullptr) continue;
-    if (!change.triggers->after_row.empty()) gen_after_rows(change);
     const BoundDml* first = first_of(change);
     const bool is_last = std::none_of(all.begin() + static_cast<ptrdiff_t>(i) + 1, all.end(),
                                       [&](auto* later) { return first_of(*later) == first; });
@@ -224,7 +231,9 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     if (!b_.terminated()) b_.jump(skip);
     b_.set_block(skip);
   };
-  if (!reads_table(*dml.source, dml.table.get(), true) && (dml.triggers == nullptr || dml.source->from.empty())) {
+  const bool is_pipelined =
+      !reads_table(*dml.source, dml.table.get(), true) && (dml.triggers == nullptr || !reads_any_table(*dml.source));
+  if (is_pipelined) {
     gen_query(*dml.source, insert_row);
   } else {
     gen_buffered(*dml.source, insert_row);
@@ -392,6 +401,30 @@ void Generator::gen_update_row(const BoundDml& dml, const RowSource& source, uin
   check(b_.call(k_rt_update_finish, {context(), source.partition, source.tid, by_number}));
 }
 
+// Removes the row that sources_[dml.relation] is on. A VOLATILE routine of RETURNING sees the table without it: then
+// the row's values outlive the row.
+void Generator::gen_delete_row(const BoundDml& dml, const std::function<void()>& gen_outputs) {
+  RowSource& source = sources_[dml.relation];
+  const bool is_seen = std::any_of(dml.returning.begin(), dml.returning.end(),
+                                   [](const OutputColumn& output) { return sees_changes(*output.expr); });
+  Values kept;
+  if (is_seen) {
+    std::set<uint32_t> columns;
+    for (const auto& output : dml.returning) collect_columns(*output.expr, dml.relation, &columns);
+    if (!columns.empty()) kept.resize(*columns.rbegin() + 1);
+    for (uint32_t column : columns) kept[column] = stabilise(load_column(source, column));
+  } else {
+    gen_outputs();
+  }
+  note_event(dml, [&](uint32_t column) { return load_column(source, column); }, nullptr);
+  const ir::External& remove = compacts(*dml.table) ? k_rt_delete_anywhere : k_rt_delete;
+  check(b_.call(remove, {context(), source.partition, source.tid}));
+  if (!is_seen) return;
+  source.values = std::move(kept);
+  gen_outputs();
+  source.values.clear();
+}
+
 // Changes the row that sources_[dml.relation] is on.
 void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& given,
                                const Consumer& returning) {
@@ -417,10 +450,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   };
   auto old_value = [&](uint32_t column) { return load_column(source, column); };
   if (dml.kind == DmlKind::kDelete) {
-    output_values();
-    note_event(dml, old_value, nullptr);
-    const ir::External& remove = compacts(*dml.table) ? k_rt_delete_anywhere : k_rt_delete;
-    check(b_.call(remove, {context(), source.partition, source.tid}));
+    gen_delete_row(dml, output_values);
   } else {
     const storage::TableSchema& schema = dml.table->schema();
     Values next = values;
@@ -455,26 +485,43 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   b_.set_block(skip);
 }
 
-// Finds all rows with their new values, each target row once, then changes them.
-void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning) {
-  std::vector<SqlType> types = {make_type(TypeId::kInt8), make_type(TypeId::kInt8)};
-  std::vector<bool> nullable = {false, false};
-  for (const auto& assignment : dml.assignments) {
-    types.push_back(assignment.value->type);
-    nullable.push_back(true);
-  }
-  // what RETURNING wants of the other relations
+namespace {
+// What is kept of a row that a change has found, before the first of them is changed.
+struct FoundRow {
+  std::vector<SqlType> types = {make_type(TypeId::kInt8), make_type(TypeId::kInt8)};  // partition, tid, then:
+  std::vector<size_t> places;  // of the assigned values; 0: computed when the row's turn has come
+  // relation and column: what RETURNING and the values computed late want of the other relations
   std::vector<std::pair<uint32_t, uint32_t>> extra;
+  size_t first_extra = 0;
+};
+
+FoundRow found_row(const BoundDml& dml) {
+  FoundRow found;
+  for (const auto& assignment : dml.assignments) {
+    found.places.push_back(sees_changes(*assignment.value) ? 0 : found.types.size());
+    if (found.places.back() != 0) found.types.push_back(assignment.value->type);
+  }
+  found.first_extra = found.types.size();
   for (const auto& entry : dml.source->from) {
     std::set<uint32_t> columns;
     if (entry.relation->id == dml.relation) continue;
     for (const auto& output : dml.returning) collect_columns(*output.expr, entry.relation->id, &columns);
+    for (size_t i = 0; i < found.places.size(); i++)
+      if (found.places[i] == 0) collect_columns(*dml.assignments[i].value, entry.relation->id, &columns);
     for (uint32_t column : columns) {
-      extra.emplace_back(entry.relation->id, column);
-      types.push_back(entry.relation->columns[column].type);
-      nullable.push_back(true);
+      found.extra.emplace_back(entry.relation->id, column);
+      found.types.push_back(entry.relation->columns[column].type);
     }
   }
+  return found;
+}
+}  // namespace
+
+// Finds all rows with their new values, each target row once, then changes them. A VOLATILE routine sees the rows that
+// have changed by then: values that call one are computed when their row's turn has come.
+void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning) {
+  const FoundRow found = found_row(dml);
+  const std::vector<SqlType>& types = found.types;
   Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
   check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
   Reg rows = b_.load(Type::kPtr, context(), kContextValue);
@@ -499,8 +546,9 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
       b_.branch(b_.compare(Op::kNe, is_new, constant(Type::kI64, 0)), fresh, next);
       b_.set_block(fresh);
     }
-    for (const auto& assignment : dml.assignments) row.push_back(gen(*assignment.value));
-    for (const auto& [relation, column] : extra) row.push_back(load_column(sources_[relation], column));
+    for (size_t i = 0; i < found.places.size(); i++)
+      if (found.places[i] != 0) row.push_back(gen(*dml.assignments[i].value));
+    for (const auto& [relation, column] : found.extra) row.push_back(load_column(sources_[relation], column));
     check(b_.call(k_rt_rows_append, {context(), rows, store_row(row)}));
     b_.jump(next);
     b_.set_block(next);
@@ -510,17 +558,19 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
     Value partition = load_datum(row, 0, types[0], false, true);
     Value tid = load_datum(row, kDatumBytes, types[1], false, true);
     open_row(&source, b_.convert(Op::kBitcast, partition.a, Type::kPtr), tid.a);
-    Values values;
-    for (size_t i = 0; i < dml.assignments.size(); i++)
-      values.push_back(load_datum(row, static_cast<int64_t>(i + 2) * kDatumBytes, types[i + 2], true, true));
-    size_t at = 2 + dml.assignments.size();
-    for (const auto& [relation, column] : extra) {
+    size_t at = found.first_extra;
+    for (const auto& [relation, column] : found.extra) {
       RowSource& other = sources_[relation];
       other.row = ir::kNoReg;
       other.values.resize(other.relation->columns.size());
       other.values[column] = load_datum(row, static_cast<int64_t>(at) * kDatumBytes, types[at], true, true);
       at++;
     }
+    Values values;
+    for (size_t i = 0; i < found.places.size(); i++)
+      values.push_back(found.places[i] == 0 ? stabilise(gen(*dml.assignments[i].value))
+                                            : load_datum(row, static_cast<int64_t>(found.places[i]) * kDatumBytes,
+                                                         types[found.places[i]], true, true));
     gen_change_row(dml, descriptor, values, returning);
   });
 }

@@ -439,6 +439,7 @@ class Generator {
   void gen_change(const BoundDml& dml, const Consumer& returning);
   void gen_view_change(const BoundDml& dml, const Consumer& returning);
   void gen_update_row(const BoundDml& dml, const RowSource& source, uint32_t number, const Values& values);
+  void gen_delete_row(const BoundDml& dml, const std::function<void()>& gen_outputs);
   void gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& values, const Consumer& returning);
   void gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning);
   void check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table, uint32_t column,
@@ -457,6 +458,7 @@ class Generator {
   void begin_events(const BoundDml& dml);
   void note_event(const BoundDml& dml, const ColumnValue& old_value, const ColumnValue& new_value);
   void end_events(const BoundDml& dml, const std::function<void(const BoundDml&)>& begin_action);
+  void gen_next_after_row(const BoundDml& dml, Reg turn);
   void gen_references(const BoundDml& dml, Reg event, size_t width);
   void gen_reaction(const RowReaction& reaction, const ColumnValue& old_value,
                     const std::function<void(const BoundDml&)>& begin_action);
@@ -529,6 +531,8 @@ class Generator {
   void open_after_rows(const BoundDml& dml);
   void note_after_row(const BoundDml& dml, const Values* old_row, const Values* new_row);
   void gen_after_rows(const BoundDml& dml);
+  static size_t width_of_after_row(const BoundDml& dml);
+  void gen_after_row(const BoundDml& dml, Reg row);
   void gen_trigger_call(const BoundDml& dml, const TriggerCall& call, const Values* old_row, const Values* new_row,
                         Values* results, const std::function<void()>& then);
   void open_row_set();

@@ -141,28 +141,37 @@ void Generator::note_after_row(const BoundDml& dml, const Values* old_row, const
   if (new_row != nullptr) keep(rows.new_rows, *new_row);
 }
 
+// Datums of a row of AfterRows::rows.
+size_t Generator::width_of_after_row(const BoundDml& dml) {
+  return row_types(dml.table->schema()).size() * (dml.kind == DmlKind::kUpdate ? 2 : 1);
+}
+
 void Generator::gen_after_rows(const BoundDml& dml) {
-  std::vector<SqlType> types = row_types(dml.table->schema());
-  size_t parts = dml.kind == DmlKind::kUpdate ? 2 : 1;
+  if (dml.triggers == nullptr || dml.triggers->after_row.empty()) return;
   Reg count = b_.new_variable(Type::kI64);
   b_.assign(count, row_count_);
-  gen_buffer_rows(after_rows_[&dml].rows, types.size() * parts, [&](Reg row) {
-    auto load = [&](size_t from) {
-      Values values;
-      for (size_t c = 0; c < types.size(); c++)
-        values.push_back(load_datum(row, static_cast<int64_t>(from + c) * kDatumBytes, types[c], true, true));
-      return values;
-    };
-    Values first = load(0), second;
-    if (parts == 2) second = load(types.size());
-    const Values* old_row = dml.kind == DmlKind::kInsert ? nullptr : &first;
-    const Values* new_row = dml.kind == DmlKind::kDelete ? nullptr : parts == 2 ? &second : &first;
-    for (const auto& call : dml.triggers->after_row) {
-      Values results;
-      gen_trigger_call(dml, call, old_row, new_row, &results, [] {});
-    }
-  });
+  gen_buffer_rows(after_rows_[&dml].rows, width_of_after_row(dml), [&](Reg row) { gen_after_row(dml, row); });
   b_.assign(row_count_, count);
+}
+
+// The triggers of one row of AfterRows::rows.
+void Generator::gen_after_row(const BoundDml& dml, Reg row) {
+  const std::vector<SqlType> types = row_types(dml.table->schema());
+  auto load = [&](size_t from) {
+    Values values;
+    for (size_t c = 0; c < types.size(); c++)
+      values.push_back(load_datum(row, static_cast<int64_t>(from + c) * kDatumBytes, types[c], true, true));
+    return values;
+  };
+  const bool has_both = dml.kind == DmlKind::kUpdate;
+  Values first = load(0), second;
+  if (has_both) second = load(types.size());
+  const Values* old_row = dml.kind == DmlKind::kInsert ? nullptr : &first;
+  const Values* new_row = dml.kind == DmlKind::kDelete ? nullptr : has_both ? &second : &first;
+  for (const auto& call : dml.triggers->after_row) {
+    Values results;
+    gen_trigger_call(dml, call, old_row, new_row, &results, [] {});
+  }
 }
 
 }  // namespace scyper::query

@@ -1,0 +1,36 @@
+-- The actions of foreign keys and the AFTER ROW triggers of a row run before those of the next row.
+CREATE TABLE p (id int PRIMARY KEY);
+CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE);
+CREATE TABLE d (id int PRIMARY KEY, c int REFERENCES c ON DELETE CASCADE);
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  RAISE NOTICE '% % %: % p, % c, % d', TG_TABLE_NAME, TG_OP, CASE WHEN TG_OP = 'INSERT' THEN NEW.id ELSE OLD.id END,
+    (SELECT count(*) FROM p), (SELECT count(*) FROM c), (SELECT count(*) FROM d);
+  RETURN NULL; END $$;
+CREATE TRIGGER after_p AFTER INSERT OR UPDATE OR DELETE ON p FOR EACH ROW EXECUTE FUNCTION tell();
+CREATE TRIGGER after_c AFTER INSERT OR UPDATE OR DELETE ON c FOR EACH ROW EXECUTE FUNCTION tell();
+CREATE TRIGGER after_d AFTER INSERT OR UPDATE OR DELETE ON d FOR EACH ROW EXECUTE FUNCTION tell();
+INSERT INTO p VALUES (1), (2), (3);
+INSERT INTO c VALUES (10, 1), (20, 2), (21, 2), (30, 3);
+INSERT INTO d VALUES (100, 10), (200, 20), (210, 21);
+DELETE FROM p WHERE id <= 2;
+UPDATE p SET id = id + 3;
+DELETE FROM p;
+-- a trigger of a row mends the reference of the next one
+CREATE FUNCTION add_parent() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO p SELECT 2 WHERE NOT EXISTS (SELECT 1 FROM p WHERE id = 2); RETURN NULL; END $$;
+DROP TRIGGER after_c ON c;
+CREATE TRIGGER after_c AFTER INSERT ON c FOR EACH ROW EXECUTE FUNCTION add_parent();
+INSERT INTO p VALUES (1);
+INSERT INTO c VALUES (10, 1), (20, 2);
+SELECT * FROM c ORDER BY id;
+INSERT INTO c VALUES (30, 3), (40, 1);
+-- a tree: its rows are removed level after level
+CREATE TABLE tree (id int PRIMARY KEY, up int REFERENCES tree ON DELETE CASCADE);
+CREATE FUNCTION tell_tree() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  RAISE NOTICE '% %, % left', TG_OP, OLD.id, (SELECT count(*) FROM tree); RETURN NULL; END $$;
+CREATE TRIGGER after_tree AFTER DELETE ON tree FOR EACH ROW EXECUTE FUNCTION tell_tree();
+INSERT INTO tree VALUES (1, NULL), (2, 1), (3, 1), (4, 2), (5, NULL), (6, 5);
+DELETE FROM tree WHERE up IS NULL;
+CREATE TRIGGER only_some AFTER UPDATE ON p FOR EACH ROW WHEN (OLD.id <> NEW.id) EXECUTE FUNCTION tell();
+UPDATE p SET id = id WHERE id = 1;
+UPDATE p SET id = id + 50 WHERE id = 1;

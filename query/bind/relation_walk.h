@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -36,6 +37,13 @@ bool sees_changes(const Tree& tree) {
   };
   walk.walk(const_cast<Tree*>(&tree));  // which changes nothing
   return found;
+}
+
+// VALUES whose rows are to be computed when those before them have been consumed.
+inline bool has_late_rows(const Relation& values) {
+  return values.rows.size() > 1 && std::any_of(values.rows.begin(), values.rows.end(), [](const auto& row) {
+           return std::any_of(row.begin(), row.end(), [](const BoundPtr& value) { return sees_changes(*value); });
+         });
 }
 
 }  // namespace scyper::query

@@ -1,4 +1,6 @@
 #include "base/check.h"
+#include "bind/make.h"
+#include "bind/relation_walk.h"
 #include "codegen/generator.h"
 
 namespace scyper::query {
@@ -128,33 +130,45 @@ void Generator::gen_relation_rows(const Relation& relation, const AccessPath& pa
         body();
       });
     case RelationKind::kCommon: {
-      BoundQuery all;  // SELECT * FROM it
-      FromEntry entry;
-      entry.relation = clone(relation);
-      entry.relation->id = next_relation();
-      for (uint32_t i = 0; i < relation.columns.size(); i++) {
-        auto column = std::make_unique<BoundExpr>();
-        column->kind = BoundKind::kColumn;
-        column->type = relation.columns[i].type;
-        column->nullable = relation.columns[i].nullable;
-        column->relation = entry.relation->id;
-        column->index = i;
-        all.outputs.push_back({relation.columns[i].name, std::move(column), false});
-      }
-      all.from.push_back(std::move(entry));
-      return gen_query(all, [&](const Values& values) {
+      auto common = clone(relation);
+      common->id = next_relation();
+      return gen_query(*select_all(std::move(common)), [&](const Values& values) {
         sources_[relation.id].values = values;
         body();
       });
     }
-    case RelationKind::kValues:
-      for (const auto& row : relation.rows) {
-        Values values;
-        for (const auto& value : row) values.push_back(gen(*value));
-        sources_[relation.id].values = std::move(values);
+    case RelationKind::kValues: {
+      Values values;
+      for (size_t i = 0; i < relation.rows.size() && !has_late_rows(relation); i++) {
+        values.clear();
+        for (const auto& value : relation.rows[i]) values.push_back(gen(*value));
+        sources_[relation.id].values = values;
         body();
       }
-      return;
+      if (!has_late_rows(relation)) return;
+      for (const RelationColumn& column : relation.columns) values.push_back(new_variable(column.type, true));
+      auto compute = [&](const std::vector<BoundPtr>& row) {
+        for (size_t c = 0; c < row.size(); c++)
+          assign(values[c], stabilise(cast(gen(*row[c]), relation.columns[c].type, false)));
+      };
+      const auto count = static_cast<int64_t>(relation.rows.size());
+      return gen_rounds([&] { return constant(Type::kI64, count); },
+                        [&](Reg round) {
+                          Block ready = b_.new_block();
+                          for (int64_t i = 0; i < count; i++) {
+                            Block mine = b_.new_block(), other = b_.new_block();
+                            b_.branch(b_.compare(Op::kEq, round, constant(Type::kI64, i)), mine, other);
+                            b_.set_block(mine);
+                            compute(relation.rows[static_cast<size_t>(i)]);
+                            b_.jump(ready);
+                            b_.set_block(other);
+                          }
+                          b_.jump(ready);
+                          b_.set_block(ready);
+                          sources_[relation.id].values = values;
+                          body();
+                        });
+    }
     case RelationKind::kSeries:
       return gen_series(relation, body);
     case RelationKind::kUnnest:

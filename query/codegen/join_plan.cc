@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "bind/relation_walk.h"
+
 namespace scyper::query {
 
 namespace {
@@ -170,7 +172,7 @@ class Planner {
         materialise(&step, &source);
         break;
       case RelationKind::kValues:
-        if (relation.rows.size() == 1)
+        if (relation.rows.size() == 1 || (first && has_late_rows(relation)))
           step.kind = JoinStep::Kind::kValues;
         else
           materialise(&step, &source);

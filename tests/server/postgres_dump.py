@@ -29,6 +29,9 @@ CREATE TABLE app.odd (b char(5), f double precision DEFAULT 1.5, t time DEFAULT 
                       CONSTRAINT odd_check CHECK ("Odd ""Name" <> 3));
 CREATE TABLE late (id integer PRIMARY KEY DEFAULT nextval('app.numbers'), parent integer,
                    CONSTRAINT late_key FOREIGN KEY (parent) REFERENCES app.parent (id) DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE keyed (id integer PRIMARY KEY DEFERRABLE, a integer, n numeric, CONSTRAINT keyed_a UNIQUE NULLS NOT DISTINCT (a),
+                    CONSTRAINT keyed_n UNIQUE (n) DEFERRABLE INITIALLY DEFERRED);
+CREATE UNIQUE INDEX keyed_index ON keyed (a, n) NULLS NOT DISTINCT;
 CREATE INDEX child_index ON app.child (parent, s DESC);
 CREATE UNIQUE INDEX child_unique ON app.child (lower(name_of)) WHERE parent > 5;
 CREATE VIEW app.joined AS SELECT p.id, p.name, count(c.id) AS n FROM app.parent p LEFT JOIN app.child c ON c.parent = p.id GROUP BY p.id, p.name;
@@ -57,6 +60,9 @@ ROWS = """
 INSERT INTO app.parent (id, name) VALUES (7, 'seven');
 INSERT INTO app.child (parent) VALUES (7);
 INSERT INTO late (parent) VALUES (7);
+INSERT INTO keyed VALUES (1, NULL, 'NaN'), (2, 2, 'Infinity'), (3, 3, '-Infinity');
+UPDATE keyed SET id = id + 1, n = -n;
+SELECT * FROM keyed;
 REFRESH MATERIALIZED VIEW app.kept;
 SELECT id, s, parent, g, tags FROM app.child;
 SELECT * FROM app.a_view_of_joined;

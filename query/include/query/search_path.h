@@ -10,7 +10,8 @@
 // statement's text: through caches, to snapshots, into the log and to other nodes.
 namespace scyper::query {
 
-// The schemas of a value of search_path, but for those that are none of users ("$user", pg_catalog, pg_temp). 22023.
+// The schemas of a value of search_path, but for those that are none of users ("$user", pg_catalog, pg_temp). A path
+// that has no others gives pg_none, a schema that never exists, or pg_catalog. 22023.
 StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value);
 // What stands for the schema of a session's temporary tables among its settings; no name of one.
 constexpr std::string_view kTemporarySchemaSetting = "pg_temp";

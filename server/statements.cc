@@ -7,7 +7,7 @@ namespace scyper::server {
 
 namespace {
 // Of all that is kept, beside its number: what statements take, about, and the texts of queries.
-constexpr size_t kBytesMax = size_t{256} << 20, kTextBytesMax = size_t{64} << 20;
+constexpr size_t kStatementsBytesMax = size_t{256} << 20, kQueryTextsBytesMax = size_t{64} << 20;
 }  // namespace
 
 // FNV-1a, 64 bits: fixed for ever, as clients keep ids. Equal hashes of two texts are refused by prepare().
@@ -24,7 +24,7 @@ uint64_t Statements::Texts::add(std::string_view sql) {
   order_.push_back(id);
   size_t bytes = 0;
   for (const auto& [known, text] : by_id_) bytes += text.size();
-  while (order_.size() > kMax || (bytes > kTextBytesMax && order_.size() > 1)) {
+  while (order_.size() > kMax || (bytes > kQueryTextsBytesMax && order_.size() > 1)) {
     const auto oldest = by_id_.find(order_.front());
     bytes -= oldest->second.size();
     by_id_.erase(oldest);
@@ -59,7 +59,7 @@ StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql, std::str
   size_t bytes = 0;
   for (const Entry& entry : entries_) bytes += query::statement_weight(entry.statement->text());
   // the newest stays whatever it weighs: its client is about to call it
-  while (entries_.size() > capacity_ || (bytes > kBytesMax && entries_.size() > 1)) {
+  while (entries_.size() > capacity_ || (bytes > kStatementsBytesMax && entries_.size() > 1)) {
     bytes -= query::statement_weight(entries_.back().statement->text());
     by_id_.erase(entries_.back().id);
     entries_.pop_back();

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bounded_work.h"
 #include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/scan_condition.h"
@@ -13,6 +14,7 @@ namespace scyper::query {
 
 void visit(const BoundExpr& expr, const std::function<void(const BoundExpr&)>& f) {
   check_stack();
+  poll_work();
   f(expr);
   for (const auto& arg : expr.args) visit(*arg, f);
   if (expr.query != nullptr) visit(*expr.query, f);
@@ -20,6 +22,7 @@ void visit(const BoundExpr& expr, const std::function<void(const BoundExpr&)>& f
 
 void visit(const BoundQuery& query, const std::function<void(const BoundExpr&)>& f) {
   check_stack();
+  poll_work();
   for (const auto& entry : query.from) {
     for (const auto& on : entry.on) visit(*on, f);
     if (entry.relation->query != nullptr) visit(*entry.relation->query, f);

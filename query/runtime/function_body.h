@@ -15,7 +15,7 @@
 // What the bodies of builtin functions share.
 namespace scyper::query {
 
-constexpr size_t kTextBytesMax = 0x3fffffff - 4;  // PostgreSQL's: 1 GB less headers
+constexpr size_t kValueBytesMax = 0x3fffffff - 4;  // PostgreSQL's: 1 GB less headers
 
 inline int32_t done(ExecContext* c, ValueError error, std::string_view text = {}, const SqlType& type = {}) {
   if (error == ValueError::kNone) [[likely]]
@@ -31,7 +31,7 @@ inline int32_t int4(const Datum& datum) { return static_cast<int32_t>(datum.lo);
 inline double float8(const Datum& datum) { return __builtin_bit_cast(double, datum.lo); }
 // A copy of `text` in the transaction's memory.
 inline int32_t give_copy(ExecContext* c, Datum* out, std::string_view text) {
-  if (text.size() > kTextBytesMax) return done(c, ValueError::kLengthTooLarge);
+  if (text.size() > kValueBytesMax) return done(c, ValueError::kLengthTooLarge);
   char* copy = c->scratch->allocate(text.size());
   if (copy == nullptr) return fail_memory(c);
   if (!text.empty()) std::memcpy(copy, text.data(), text.size());

@@ -44,7 +44,7 @@ int32_t fail_interrupted(ExecContext* c) noexcept {
 }
 
 namespace {
-size_t room_of(const void* context) noexcept { return static_cast<const ExecContext*>(context)->scratch->room_bytes(); }
+size_t scratch_room(const void* context) noexcept { return static_cast<const ExecContext*>(context)->scratch->room_bytes(); }
 
 // Threads of a team look at the interrupt of the first one.
 WorkEnd must_end(const void* owner) noexcept {
@@ -54,7 +54,7 @@ WorkEnd must_end(const void* owner) noexcept {
 }
 }  // namespace
 
-BoundedWork::Bounds work_bounds(ExecContext* c) noexcept { return {c, room_of, must_end}; }
+BoundedWork::Bounds work_bounds(ExecContext* c) noexcept { return {c, scratch_room, must_end}; }
 
 namespace {
 void* scratch_allocate(void* arg, size_t size) noexcept {

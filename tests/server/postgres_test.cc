@@ -151,10 +151,10 @@ TEST_F(PostgresTest, StatementsOfASessionHaveABoundOfBytes) {
   options.message_bytes_max = 10'000;
   start();
   auto socket = open();
-  const std::string call = "CALL add($1, $2) " + std::string(9'000, ' ');
+  const std::string text_of_one = "SET application_name = '" + std::string(9'000, 'x') + "'";
   int kept = 0;
   while (kept < 100) {
-    socket->send(parse("s" + std::to_string(kept), call) + kSync);
+    socket->send(parse("s" + std::to_string(kept), text_of_one) + kSync);
     if (socket->types() != "1Z") break;
     ++kept;
   }
@@ -163,7 +163,7 @@ TEST_F(PostgresTest, StatementsOfASessionHaveABoundOfBytes) {
   EXPECT_EQ(socket->error.field('C'), "53400");
   socket->send(message('C', "S" + text("s0")) + kSync);
   EXPECT_EQ(socket->types(), "3Z");
-  socket->send(parse("again", call) + kSync);
+  socket->send(parse("again", text_of_one) + kSync);
   EXPECT_EQ(socket->types(), "1Z");
 }
 

@@ -190,7 +190,8 @@ StatusOr<ClusterKeys::Seen> ClusterKeys::read() {
     } else if (key == "switchover") {
       if (auto request = decode_switchover(entry.value); request.ok()) seen.switchover = *std::move(request);
     } else if (key.starts_with(kDisks)) {
-      seen.view.disks[key.substr(std::string_view(kDisks).size())] = {text_of(words_of(entry.value), "id"), entry.mod_revision};
+      seen.view.disks[key.substr(std::string_view(kDisks).size())] = {text_of(words_of(entry.value), "id"),
+                                                                      entry.mod_revision};
     } else if (key.starts_with("members/")) {
       // one node's nonsense stops nobody else
       auto member = decode_member(entry.value);

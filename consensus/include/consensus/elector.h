@@ -92,8 +92,8 @@ struct Action {
     // into etcd: this node's disk, where its key has the revision `disk_revision` still, and: `promise` leads (term not
     // 0); or nobody was ever elected (term 0); or its key is absent (is_known_again). on_registered()
     kRegisterDisk,
-    kHandOver,     // to `node`: the leader key goes and `node` is appointed, one Txn. on_handed_over()
-    kEnd,          // the process: its lease has run out
+    kHandOver,  // to `node`: the leader key goes and `node` is appointed, one Txn. on_handed_over()
+    kEnd,       // the process: its lease has run out
   };
   Kind kind;
   uint64_t term = 0;
@@ -114,8 +114,8 @@ struct Action {
 struct ElectorOptions {
   std::string node;
   bool has_row_layout = false;
-  std::string disk;            // drawn for the data directory; empty: disks are not told apart
-  bool was_registered = false;  // the disk has been: it counts again where etcd has forgotten all of this node's
+  std::string disk;              // drawn for the data directory; empty: disks are not told apart
+  bool was_registered = false;   // the disk has been: it counts again where etcd has forgotten all of this node's
   int64_t lease_us = 2'000'000;  // etcd's least; granted leases may be longer, which is harmless
   int64_t open_us = 0;  // from a won campaign until the term is open, at most; less than the lease counts as that
   int64_t margin_us = 500'000;  // by which this node closes before; covers what clocks differ in rate
@@ -238,7 +238,7 @@ class Elector {
   void consider(int64_t now_us);
   bool is_appointed() const;
   bool have_published() const;
-  bool has_first_voters() const;
+  bool may_win() const;
   std::optional<uint32_t> place() const;
   // Since when etcd or all voters have said last that nobody else is elected for a lease.
   int64_t leased_us() const { return std::max(lease_sent_us_, failsafe_us_); }

@@ -91,7 +91,7 @@ struct ClusterState {
   int64_t lease_us = 0;  // may do so for so long
   struct Voter {
     std::string node;
-    bool is_there = false;  // it says so in etcd
+    bool is_there = false;     // it says so in etcd
     bool is_complete = false;  // likewise: it has all that it ever acknowledged
   };
   std::vector<Voter> voters;

@@ -86,7 +86,9 @@ void show_table(const std::vector<Row>& rows, const ClusterKeys::Seen& seen) {
   for (const Row& row : rows) {
     const bool lacks = row.is_voter && row.role != "not there" && !row.is_complete;
     cells.push_back({row.node, row.address, row.role,
-                     !row.is_voter ? "learner" : lacks ? "voter (INCOMPLETE)" : "voter",
+                     !row.is_voter ? "learner"
+                     : lacks       ? "voter (INCOMPLETE)"
+                                   : "voter",
                      row.role == "not there" ? "" : absl::StrCat(row.durable_lsn)});
   }
   std::fputs(format_cells(cells, {false, false, false, false, true}).c_str(), stdout);

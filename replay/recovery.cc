@@ -268,6 +268,7 @@ Status Recovery::make_replayer() {
   Replayer::Options options;
   options.threads = std::max(1u, options_.threads);
   options.partitions = options_.partitions;
+  options.makes_room = true;
   replayer_.reset();
   SCYPER_ASSIGN_OR_RETURN(replayer_, Replayer::create(database_, options));
   if (options_.requests != nullptr) {

@@ -121,9 +121,10 @@ void add_election(const consensus::ClusterState& state, MetricFamilies* out) {
   for (const consensus::ClusterState::Voter& voter : state.voters) {
     out->add("scyper_election_voter", "Who votes: 1 when the node says in etcd that it is there, else 0.", kGauge,
              {{"voter", voter.node}}, voter.is_there ? 1 : 0);
-    out->add("scyper_election_voter_complete",
-             "1 when the voter has all that it ever acknowledged, as it says in etcd. Another one counts in no election.",
-             kGauge, {{"voter", voter.node}}, voter.is_complete ? 1 : 0);
+    out->add(
+        "scyper_election_voter_complete",
+        "1 when the voter has all that it ever acknowledged, as it says in etcd. Another one counts in no election.",
+        kGauge, {{"voter", voter.node}}, voter.is_complete ? 1 : 0);
   }
   out->add("scyper_etcd_answers", "1 when etcd has answered this node last.", kGauge, {}, state.etcd_answers ? 1 : 0);
 }

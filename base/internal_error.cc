@@ -10,11 +10,14 @@
 #include <memory>
 #include <new>
 #include <typeinfo>
+#include <utility>
 
 #include <cxxabi.h>
 
 #include "base/bounded_work.h"
+#include "base/deep_stack.h"
 #include "base/invariant.h"
+#include "stack_limit.h"
 
 namespace scyper {
 
@@ -70,7 +73,15 @@ uintptr_t lowest_allowed() noexcept {
   const bool is_known = pthread_attr_getstack(&attributes, &lowest, &bytes) == 0 && lowest != nullptr;
   pthread_attr_destroy(&attributes);
   if (!is_known) return here - kStackBytesGuess / 2;
-  return reinterpret_cast<uintptr_t>(lowest) + std::min(kStackReserveBytes, bytes / 4);
+  // the same for a large stack: what fits here has to fit where it is replayed
+  const uintptr_t used = bytes > kStackBytes ? bytes - kStackBytes : 0;
+  return reinterpret_cast<uintptr_t>(lowest) + used + std::min(kStackReserveBytes, bytes / 4);
+}
+
+// Of the stack that the thread is on.
+uintptr_t& stack_limit() noexcept {
+  thread_local uintptr_t limit = lowest_allowed();
+  return limit;
 }
 
 }  // namespace
@@ -84,10 +95,12 @@ void invariant_failed(const char* file, int line, const char* condition) {
 
 void stack_exhausted() { throw StackExhausted(); }
 
-bool is_stack_low() noexcept {
-  thread_local const uintptr_t limit = lowest_allowed();
-  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < limit;
-}
+bool is_stack_low() noexcept { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < stack_limit(); }
+
+StackLimitScope::StackLimitScope(uintptr_t lowest, size_t bytes)
+    : before_(std::exchange(stack_limit(), lowest + std::min(kStackReserveBytes, bytes / 4))) {}
+
+StackLimitScope::~StackLimitScope() { stack_limit() = before_; }
 
 Status internal_error(const InternalError& error) {
   counters_of_phases[static_cast<size_t>(error.phase)].fetch_add(1, std::memory_order_relaxed);

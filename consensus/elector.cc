@@ -348,14 +348,22 @@ bool Elector::have_published() const {
   return true;
 }
 
-// Before the first election: whether enough voters are known. Who comes later has to catch up with a primary before it
-// counts, so that without them there would never be one.
-bool Elector::has_first_voters() const {
-  if (view_.term != 0 || !tells_disks_apart()) return true;
+// Whether R voters may be complete, as far as they say. Else a campaign leads nowhere, and bars who chooses by hand.
+// Before the first election they have to be known: who comes later has to catch up with a primary before it counts, so
+// that there would never be one.
+bool Elector::may_win() const {
+  if (is_appointed() && view_.appointment->accepts_loss) return true;
   const auto& names = view_.voters.names;
-  const auto known =
-      std::count_if(names.begin(), names.end(), [this](const auto& n) { return view_.disks.contains(n); });
-  return static_cast<uint32_t>(known) >= view_.voters.fence_answers();
+  const auto is_unknown = [&](const std::string& voter) {
+    return view_.term == 0 && tells_disks_apart() && !view_.disks.contains(voter);
+  };
+  const auto lacks = [&](const std::string& voter) {
+    const auto member = view_.members.find(voter);
+    const bool is_incomplete = member != view_.members.end() && !member->second.is_complete;
+    return is_unknown(voter) || (voter != options_.node && is_incomplete && options_.flaws.is_on(Guard::kCompleteOnly));
+  };
+  const auto lacking = std::count_if(names.begin(), names.end(), lacks);
+  return names.size() - static_cast<size_t>(lacking) >= view_.voters.fence_answers();
 }
 
 // How many candidates are to go before this node; none: it is no candidate.
@@ -383,7 +391,7 @@ void Elector::consider(int64_t now_us) {
   if (!has_view_ || missing_since_us_ < 0 || view_.leader.has_value() || now_us < not_before_us_) return;
   if (is_bound(now_us) || (view_.paused_revision != 0 && !is_appointed())) return;
   if (view_.config < ballot_.promised().config && options_.flaws.is_on(Guard::kNewestVoters)) return;
-  if (!has_first_voters()) return;
+  if (!may_win()) return;
   const std::optional<uint32_t> before = place();
   // who was appointed needs no positions, and is given time
   const bool goes_at_once = is_appointed() || (before == 0u && have_published());

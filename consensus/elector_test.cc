@@ -362,6 +362,20 @@ TEST_F(DiskTest, TheFirstElectionWaitsForAMajorityOfKnownDisks) {
   EXPECT_TRUE(campaigns(3000 * kMs));
 }
 
+TEST_F(ElectorTest, WhoseVotersAreIncompleteDoesNotCampaignButWhereALossIsAccepted) {
+  view_.members["a"] = {{3, 10}, false, false, 1};
+  view_.members["c"] = {{0, 0}, false, false, 1};
+  EXPECT_LT(run_until_campaign(0), 0);
+  view_.appointment = Appointment{3, "b", true};
+  EXPECT_GE(run_until_campaign(3000 * kMs), 0);
+}
+
+TEST_F(ElectorTest, AMajorityOfCompleteVotersIsEnoughToCampaign) {
+  view_.members["a"] = {{0, 0}, false, false, 1};
+  view_.members["c"] = {{3, 9}, true, false, 1};
+  EXPECT_GE(run_until_campaign(0), 0);
+}
+
 class KnownDiskTest : public DiskTest {
  protected:
   KnownDiskTest() : DiskTest(true) {}

@@ -96,7 +96,9 @@ class EtcdSupervisor final : public Supervisor {
   void raise_floor(uint64_t term, uint64_t lsn);
   void note_opened(const Action& action);
   void register_disk(const Action& action);
+  void note_disk();
   void tell_of_disks();
+  void tell_of_incomplete();
   void begin_switchover();
   void begin_change();
   void begin_drain(const std::string& to, int64_t drain_us, int64_t now_us);
@@ -134,6 +136,7 @@ class EtcdSupervisor final : public Supervisor {
   bool is_disk_noted_;  // as registered, on the disk
   bool has_said_other_disk_ = false;
   std::string said_incomplete_;  // the voters without whom nobody can be elected
+  int64_t stuck_since_us_ = 0;   // nobody could be elected since; 0: somebody can be
   Elector elector_;
   Role role_;
   ClusterKeys::Seen seen_;

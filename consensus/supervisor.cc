@@ -231,9 +231,6 @@ void EtcdSupervisor::perform(const Action& action) {
     case Kind::kNoteOpened:
       if (begin_task("opened")) key_tasks_.add([this, action] { note_opened(action); });
       return;
-    case Kind::kRegisterDisk:
-      if (begin_task("disk")) key_tasks_.add([this, action] { register_disk(action); });
-      return;
     case Kind::kHandOver:
       say(absl::StrCat("election: hands over to ", action.node));
       lease_tasks_.add([this, action] { hand_over(action); });
@@ -249,7 +246,7 @@ void EtcdSupervisor::perform(const Action& action) {
   }
 }
 
-// With the lock: what is done without etcd.
+// With the lock: what is done without etcd, and for the disk.
 void EtcdSupervisor::perform_grant(const Action& action) {
   switch (action.kind) {
     case Kind::kAskGrant:
@@ -267,6 +264,9 @@ void EtcdSupervisor::perform_grant(const Action& action) {
       return disk_tasks_.add([this] { drop_grant(); });
     case Kind::kReclaim:
       return lease_tasks_.add([this, term = action.term] { reclaim(term); });
+    case Kind::kRegisterDisk:
+      if (begin_task("disk")) key_tasks_.add([this, action] { register_disk(action); });
+      return;
     default:
       CHECK(false);  // perform() has all others
   }

@@ -83,16 +83,18 @@ void EtcdSupervisor::tell_of_disks() {
   const std::string& me = options_.elector.node;
   if (elector_.has_known_disk()) {
     if (std::exchange(has_said_other_disk_, false)) say("election: etcd has registered this node's data directory");
-    if (std::exchange(is_disk_noted_, true)) return;
-    disk_tasks_.add([this] {
-      const Status noted = disk_file_.note_registered(options_.elector.disk);
-      if (!noted.ok()) say(absl::StrCat("election: ", std::string(noted.message())));
-    });
+    if (!std::exchange(is_disk_noted_, true)) disk_tasks_.add([this] { note_disk(); });
   } else if (seen_.view.term != 0 && !std::exchange(has_said_other_disk_, true)) {
     say(absl::StrCat("election: etcd has ", seen_.view.disks.contains(me) ? "another" : "no", " data directory of ", me,
                      " registered: the node counts in no election and no quorum before it has caught up with a "
                      "primary; if the old disk can be had, start the node with that"));
   }
+  tell_of_incomplete();
+}
+
+// With the lock. That nobody can be elected, once it has been so for a lease: nodes that have just begun are not
+// complete before they have heard from etcd.
+void EtcdSupervisor::tell_of_incomplete() {
   std::vector<std::string> lacking;
   uint32_t complete = 0, there = 0;
   for (const std::string& voter : seen_.config.voters.names) {
@@ -102,13 +104,25 @@ void EtcdSupervisor::tell_of_disks() {
     member->second.member.is_complete ? void(++complete) : lacking.push_back(voter);
   }
   const uint32_t needed = seen_.config.voters.fence_answers();
-  const bool is_stuck = !seen_.view.leader.has_value() && seen_.view.term != 0 && there >= needed && complete < needed;
-  const std::string names = is_stuck ? absl::StrJoin(lacking, ", ") : "";
-  if (std::exchange(said_incomplete_, names) == names || names.empty()) return;
+  const int64_t now_us = boot_time_us();
+  if (seen_.view.leader.has_value() || seen_.view.term == 0 || there < needed || complete >= needed) {
+    stuck_since_us_ = 0;
+    said_incomplete_.clear();
+    return;
+  }
+  if (stuck_since_us_ == 0) stuck_since_us_ = now_us;
+  const std::string names = absl::StrJoin(lacking, ", ");
+  if (now_us < stuck_since_us_ + options_.elector.lease_us || std::exchange(said_incomplete_, names) == names) return;
   say(absl::StrCat("election: NOBODY CAN BE ELECTED: ", complete, " of ", seen_.config.voters.names.size(),
                    " voters have for certain what they acknowledged, ", needed, " are needed; ", names,
                    " may lack it. Start the missing voters, or these with their old disks; what is left can be made "
                    "primary by hand, with loss: scyper failover"));
+}
+
+// Where it cannot be written, etcd knows it all the same.
+void EtcdSupervisor::note_disk() {
+  const Status noted = disk_file_.note_registered(options_.elector.disk);
+  if (!noted.ok()) say(absl::StrCat("election: ", std::string(noted.message())));
 }
 
 // Before etcd has answered, nothing is known: the next view asks again.

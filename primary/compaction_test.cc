@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/comes_true.h"
 #include "base/failpoint.h"
 #include "base/random.h"
@@ -383,6 +384,36 @@ TEST(CompactionTest, FrozenMemoryRunsOut) {
   EXPECT_TRUE(comes_true([&] { return bank.engine().compaction()->counts().without_memory > 0; }));
   EXPECT_EQ(bank.value_of("SELECT count(DISTINCT b + c % 1000) FROM large"), 60000);
   bank.check_tables();
+}
+
+// What fits because it is frozen fits at a restart, too, whether the log or an archive has it.
+TEST(CompactionTest, WhatFitsFrozenFitsAtARestart) {
+  constexpr int64_t kBatches = 24, kRows = 20'000;
+  SimulatedDisk disk;
+  EngineOptions options = frozen(log_options(&disk));
+  options.memory_bytes = size_t{24} << 20;
+  auto engine = open_or_null(options);
+  ASSERT_NE(engine, nullptr);
+  const auto run = [&](std::string_view sql) { return engine->execute(sql, {}, nullptr); };
+  ASSERT_TRUE(
+      run("CREATE TABLE t (a bigint, b bigint, c bigint, d bigint, e bigint, f bigint, g bigint, h bigint)").ok());
+  for (int64_t i = 0; i < kBatches; ++i) {
+    const Status status =
+        run(absl::StrCat("INSERT INTO t SELECT i, i, i, i, i, i, i, i FROM generate_series(1, ", kRows, ") i"));
+    ASSERT_TRUE(status.ok()) << status << " in batch " << i;
+    const uint64_t chunks = static_cast<uint64_t>((i + 1) * kRows) >> 14;
+    ASSERT_TRUE(comes_true([&] { return frozen_chunks(engine.get()) >= chunks; }));
+  }
+  for (const bool has_archive : {false, true}) {
+    if (has_archive) ASSERT_TRUE(engine->write_archive("", nullptr).ok());
+    engine.reset();
+    Status status;
+    engine = open_or_null(options, &status);
+    ASSERT_NE(engine, nullptr) << status;
+    EXPECT_EQ(number(engine.get(), "SELECT count(*) FROM t"), kBatches * kRows);
+    EXPECT_EQ(number(engine.get(), "SELECT sum(h)::bigint FROM t"), kBatches * (kRows * (kRows + 1) / 2));
+    digest_of(engine.get());
+  }
 }
 
 // By an access observer of the system, where there is one, and by what the engine itself counts: full chunks that

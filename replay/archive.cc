@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/deep_stack.h"
 #include "base/mutex.h"
 #include "query/catalog_image.h"
 #include "query/local_indexes.h"
+#include "storage/freeze_now.h"
 #include "storage/temporary.h"
 #include "team.h"
 
@@ -215,8 +217,14 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
   std::vector<Status> places(tables.size());
   const double start_s = now_s();
   const auto load = [&](size_t i) -> Status {
+    storage::Table* const table = tables[i].second;
+    const auto make_room = [table](uint64_t) {
+      // the chunk that is whole is none that the loader comes back to
+      for (uint32_t p = 0; p < table->partition_count(); ++p) storage::freeze_while_tight(table->partition(p), true);
+      return Status();
+    };
     SCYPER_ASSIGN_OR_RETURN(
-        auto one, storage::load_archive_table(disk, path, *tables[i].first, tables[i].second, {}, uses_places, held));
+        auto one, storage::load_archive_table(disk, path, *tables[i].first, table, make_room, uses_places, held));
     raw_bytes += one.raw_bytes;
     rows += one.rows;
     placed_rows += one.placed_rows;
@@ -252,8 +260,10 @@ Status load_tables(Disk* disk, const std::string& path, uint32_t threads, const 
 
 }  // namespace
 
-StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
-                                     const OnStatements& on_statements, bool uses_places, const PartitionSet& held) {
+namespace {
+
+StatusOr<ArchiveLoaded> load_all(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
+                                 const OnStatements& on_statements, bool uses_places, const PartitionSet& held) {
   ArchiveLoaded loaded;
   SCYPER_ASSIGN_OR_RETURN(loaded.manifest, storage::read_manifest(disk, path));
   const uint32_t partitions = database->options().partitions;
@@ -272,6 +282,16 @@ StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32
   if (status.ok()) return loaded;
   database->restore(std::make_shared<const query::Catalog>());
   return status;
+}
+
+}  // namespace
+
+// The catalog's objects use each other as deeply as they did when they were made, one after the other.
+StatusOr<ArchiveLoaded> load_archive(Disk* disk, const std::string& path, uint32_t threads, query::Database* database,
+                                     const OnStatements& on_statements, bool uses_places, const PartitionSet& held) {
+  StatusOr<ArchiveLoaded> loaded = ArchiveLoaded();
+  on_deep_stack([&] { loaded = load_all(disk, path, threads, database, on_statements, uses_places, held); });
+  return loaded;
 }
 
 ArchiveTierFiles archive_tier_files(Disk* disk, const storage::FrozenTier* tier) {

@@ -7,6 +7,7 @@
 #include "base/failpoint.h"
 #include "replay/recovery.h"
 #include "storage/archive.h"
+#include "storage/log_end.h"
 
 namespace scyper::replay {
 
@@ -18,6 +19,7 @@ Failpoint after_log_cut("rejoin.after_cut");
 
 // Of a segment, what is known without its groups.
 struct Extent {
+  uint64_t number = 0;
   std::string path;
   uint64_t start_lsn = 0;
   uint64_t keep_bytes = 0;  // up to the end of the last group that stays; 0: none does, as in one without groups
@@ -33,7 +35,7 @@ StatusOr<std::vector<Extent>> find_extents(Disk* disk, const std::string& log, c
   while (true) {
     SCYPER_ASSIGN_OR_RETURN(const bool any, scan->next(&segment));
     if (!any) break;
-    Extent extent{segment.path, segment.header.start_lsn, 0, false};
+    Extent extent{segment.number, segment.path, segment.header.start_lsn, 0, false};
     for (const ScannedGroup& group : segment.groups) {
       if (group.complete_lsn <= lsn) {
         extent.keep_bytes = group.end;
@@ -109,6 +111,12 @@ Status cut_log(Disk* disk, const std::string& directory, const replication::Clus
   }
   before_log_cut.fires();
   if (!aside.empty()) SCYPER_RETURN_IF_ERROR(copy_aside(disk, extents, aside));
+  const auto last = std::find_if(extents.rbegin(), extents.rend(), [](const auto& e) { return e.keep_bytes != 0; });
+  if (last == extents.rend()) {
+    SCYPER_RETURN_IF_ERROR(storage::forget_log_end(disk, log));
+  } else {
+    SCYPER_RETURN_IF_ERROR(storage::write_log_end(disk, log, {last->number, last->keep_bytes}));
+  }
   // newest first: what a crash leaves has an older end, as this
   for (auto entry = entries.rbegin(); entry != entries.rend() && entry->lsn > lsn; ++entry) {
     SCYPER_RETURN_IF_ERROR(storage::remove_archive(disk, *entry));

@@ -6,10 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "segment_bytes.h"
+#include "storage/log_end.h"
 
 namespace scyper::replay {
 
 using replication::BatchHeader;
+using storage::LogEnd;
 using storage::SegmentHeader;
 using storage::StreamPosition;
 
@@ -36,6 +38,16 @@ StatusOr<SegmentHeader> read_segment_header(Disk* disk, const std::string& path)
   return header;
 }
 
+// What the last segment, as it was found, lacks of what the log has had; empty: nothing. A crash leaves the segment
+// that was written last, and as long as it was: a tail is torn only within it. Another may have been begun meanwhile.
+std::string lacks_end(Disk* disk, const std::string& directory, const ScannedSegment& last) {
+  const LogEnd end = storage::read_log_end(disk, directory);
+  const std::string path = storage::segment_path(directory, end.number);
+  if (end.number > last.number && !disk->exists(path)) return absl::StrCat(path, " was there, and is missing");
+  if (end.number != last.number || last.file_bytes >= end.bytes) return "";
+  return absl::StrCat("the file had ", end.bytes, " bytes, and was cut off at ", last.file_bytes);
+}
+
 uint64_t round_up(uint64_t offset) { return (offset + kDiskBlockBytes - 1) / kDiskBlockBytes * kDiskBlockBytes; }
 
 }  // namespace
@@ -52,7 +64,14 @@ LogScan::~LogScan() = default;
 StatusOr<std::unique_ptr<LogScan>> LogScan::open(Disk* disk, std::string directory, replication::ClusterId cluster,
                                                  Care care) {
   std::unique_ptr<LogScan> scan(new LogScan(disk, std::move(directory), cluster, care));
+  const LogEnd end = care == Care::kFollows ? LogEnd() : storage::read_log_end(disk, scan->directory_);
   SCYPER_ASSIGN_OR_RETURN(scan->files_, storage::list_segments(disk, scan->directory_));
+  if (scan->files_.empty() && end.number != 0) {
+    return with_hint(
+        sql_error("XX001", absl::StrCat("the log is damaged: ", scan->directory_, " has no segments, but ",
+                                        storage::segment_path(scan->directory_, end.number), " was there")),
+        "Put back the log from a copy; or restore the newest archive into a new directory: scyper restore.");
+  }
   return scan;
 }
 
@@ -239,6 +258,10 @@ StatusOr<bool> LogScan::next(ScannedSegment* segment) {
     damage_ = judge(*segment, ended, is_last);
   }
   SCYPER_RETURN_IF_ERROR(bytes_->failure());
+  if (damage_.ok() && is_last && care_ != Care::kFollows) {
+    const std::string lacks = lacks_end(disk_, directory_, *segment);
+    if (!lacks.empty()) damage_ = damage(*segment, absl::DataLossError("the log ends"), lacks);
+  }
   if (!damage_.ok() && segment->groups.empty()) return damage_;
   last_path_ = segment->path;
   last_end_ = segment->end;
@@ -249,6 +272,7 @@ StatusOr<bool> LogScan::next(ScannedSegment* segment) {
 Status LogScan::cut() {
   if (!is_torn_) return Status();
   before_cut.fires();
+  SCYPER_RETURN_IF_ERROR(storage::write_log_end(disk_, directory_, {segments_.back().number, torn_offset_}));
   SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(torn_path_, OpenMode::kWrite));
   SCYPER_RETURN_IF_ERROR(file->resize(torn_offset_));
   SCYPER_RETURN_IF_ERROR(file->sync());
@@ -259,6 +283,7 @@ Status LogScan::cut() {
 
 Status LogScan::trim() {
   if (is_torn_ || last_end_ >= last_bytes_) return Status();
+  SCYPER_RETURN_IF_ERROR(storage::write_log_end(disk_, directory_, {segments_.back().number, last_end_}));
   SCYPER_ASSIGN_OR_RETURN(auto file, disk_->open(last_path_, OpenMode::kWrite));
   SCYPER_RETURN_IF_ERROR(file->resize(last_end_));
   return file->sync();

@@ -129,5 +129,41 @@ TEST_F(LogScanTest, DamageIsSeenByTheGroupsBehindIt) {
   EXPECT_EQ(sqlstate_of(scan(LogScan::Care::kLooks)), "XX001");
 }
 
+// What was written last is known beside the log: a crash leaves it, and as long as it was.
+TEST_F(LogScanTest, ALastSegmentThatIsMissingOrShorterIsDamage) {
+  append(100);
+  ASSERT_TRUE(log_->prepare_next().ok());
+  ASSERT_TRUE(scan(LogScan::Care::kBelieves).ok());
+  const std::string last = path_;
+  const uint64_t whole = disk_.read_file(last)->size();
+  const auto resize = [&](uint64_t bytes) { ASSERT_TRUE((*disk_.open(last, OpenMode::kWrite))->resize(bytes).ok()); };
+  const auto damage = [&](const std::string& what) {
+    for (const auto care : {LogScan::Care::kBelieves, LogScan::Care::kLooks}) {
+      const Status status = scan(care);
+      EXPECT_EQ(sqlstate_of(status), "XX001") << status;
+      EXPECT_NE(status.message().find(what), std::string::npos) << status;
+      EXPECT_NE(hint_of(status), "");
+    }
+  };
+  ASSERT_TRUE(disk_.rename(last, last + ".away").ok());
+  damage(last + " was there, and is missing");
+  ASSERT_TRUE(disk_.rename(last + ".away", last).ok());
+  resize(whole - kDiskBlockBytes);
+  damage("was cut off");
+  resize(whole);
+  ASSERT_TRUE(scan(LogScan::Care::kBelieves).ok());
+  log_.reset();  // the zeros go
+  ASSERT_TRUE(scan(LogScan::Care::kBelieves).ok());
+  const std::string ended = *disk_.read_file(last);
+  EXPECT_LT(ended.size(), whole);
+  ASSERT_TRUE(disk_.replace_file(last, ended.substr(0, ended.size() - kDiskBlockBytes)).ok());
+  damage("was cut off");
+  ASSERT_TRUE(disk_.replace_file(last, ended).ok());
+  ASSERT_TRUE(scan(LogScan::Care::kBelieves).ok());
+  const auto files = *storage::list_segments(&disk_, kLog);
+  for (const auto& file : files) ASSERT_TRUE(disk_.remove(file.path).ok());
+  damage("has no segments");
+}
+
 }  // namespace
 }  // namespace scyper::replay

@@ -18,6 +18,7 @@
 #include "replay/log_cut.h"
 #include "replay/log_scan.h"
 #include "storage/frozen_tier.h"
+#include "storage/log_end.h"
 
 namespace scyper::replay {
 
@@ -244,6 +245,7 @@ Status Recovery::torn_error(const LogScan& scan) const {
 // Oldest first: what a crash leaves is still a log that ends before the archive.
 Status Recovery::drop_log() {
   const std::string log = log_path();
+  SCYPER_RETURN_IF_ERROR(storage::forget_log_end(disk_, log));
   SCYPER_ASSIGN_OR_RETURN(auto files, storage::list_segments(disk_, log));
   for (const storage::SegmentFile& file : files) {
     SCYPER_RETURN_IF_ERROR(disk_->remove(file.path));
@@ -266,6 +268,7 @@ Status Recovery::make_replayer() {
   Replayer::Options options;
   options.threads = std::max(1u, options_.threads);
   options.partitions = options_.partitions;
+  options.makes_room = true;
   replayer_.reset();
   SCYPER_ASSIGN_OR_RETURN(replayer_, Replayer::create(database_, options));
   if (options_.requests != nullptr) {

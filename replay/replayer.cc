@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "arguments.h"
 #include "base/check.h"
+#include "base/deep_stack.h"
 #include "base/failpoint.h"
 #include "base/object_name.h"
 #include "query/deferred_checks.h"
@@ -18,6 +19,7 @@
 #include "replay/request_window.h"
 #include "replication/parcel.h"
 #include "storage/change_log.h"
+#include "storage/freeze_now.h"
 #include "storage/row_apply.h"
 #include "team.h"
 
@@ -207,6 +209,22 @@ class Lane {
     return note(header, applier_.apply(rows, storage::RowApplier::kAnyPartition));
   }
   void forget() { applier_.forget(); }
+  // Between two transactions, where memory gets tight: of the stream's partition, of all where it is stream 0. What was
+  // frozen in the node that wrote the log does not fit otherwise.
+  void make_room(size_t stream) {
+    const storage::Arena* arena = database_->arena();
+    if (!makes_room_ || arena->used_bytes() <= arena->budget_bytes() / 100 * storage::kTightPercent) return;
+    if (rest_ > 0 && --rest_ > 0) return;
+    uint64_t frozen = 0;
+    for (const auto& [name, table] : database_->catalog()->tables) {
+      const bool is_shared = table->schema().scheme == storage::PartitionScheme::kShared;
+      for (uint32_t p = 0; p < table->partition_count(); ++p) {
+        if (stream == 0 || (!is_shared && p + 1 == stream))
+          frozen += storage::freeze_while_tight(table->partition(p), false);
+      }
+    }
+    rest_ = frozen == 0 ? kRecordsBetweenTries : 0;
+  }
   // Definitions among row changes since the last call.
   bool take_defined() { return std::exchange(has_defined_, false); }
   uint64_t physical() const { return physical_; }
@@ -214,7 +232,9 @@ class Lane {
  private:
   Lane(query::Database* database, Statements* statements, const Replayer::Options& options,
        std::unique_ptr<storage::ChangeLog> log)
-      : statements_(statements),
+      : database_(database),
+        statements_(statements),
+        makes_room_(options.makes_room),
         log_(std::move(log)),
         is_partial_(!options.partitions.is_all()),
         scratch_(options.scratch_bytes_max),
@@ -275,7 +295,12 @@ class Lane {
     return Status();
   }
 
+  static constexpr uint32_t kRecordsBetweenTries = 1000;
+
+  query::Database* const database_;
   Statements* const statements_;
+  const bool makes_room_;
+  uint32_t rest_ = 0;  // records until there may be something to freeze again
   const std::unique_ptr<storage::ChangeLog> log_;
   const bool is_partial_;
   query::ScratchArena scratch_;
@@ -301,7 +326,9 @@ class ReplayerImpl final : public Replayer {
   }
 
   void prepare(std::span<const std::string> texts) override {
-    for (const std::string& text : texts) statements_.prepare(text, Statements::kUsesForNative);
+    on_deep_stack([&] {
+      for (const std::string& text : texts) statements_.prepare(text, Statements::kUsesForNative);
+    });
   }
   Status apply(const std::vector<ScannedGroup>& groups, const Range& range) override;
   void forget_indexes() override {
@@ -319,12 +346,13 @@ class ReplayerImpl final : public Replayer {
   int64_t last_time_us() const override { return last_time_us_; }
 
  private:
+  Status apply_all(const std::vector<ScannedGroup>& groups, const Range& range);
   Status unpack(std::span<const ScannedGroup> groups);
   Status apply_window(std::span<const ScannedGroup> groups, const Range& range, bool* is_over);
   uint64_t limit_of(const Range& range);
   void explain_all();
   Status run_partitions(uint64_t before_lsn, uint64_t from_lsn);
-  Status run_stream(Lane* lane, StreamWindow* window, uint64_t before_lsn, uint64_t from_lsn, uint64_t* count);
+  Status run_stream(Lane* lane, size_t stream, uint64_t before_lsn, uint64_t from_lsn, uint64_t* count);
   Status run_alone(uint64_t from_lsn, uint64_t limit_lsn);
   Status apply_alone(const RecordView& record);
   void forget_definitions();
@@ -449,8 +477,8 @@ void ReplayerImpl::explain_all() {
   for (const auto& [text, count] : uses) statements_.prepare(text, count);
 }
 
-Status ReplayerImpl::run_stream(Lane* lane, StreamWindow* window, uint64_t before_lsn, uint64_t from_lsn,
-                                uint64_t* count) {
+Status ReplayerImpl::run_stream(Lane* lane, size_t stream, uint64_t before_lsn, uint64_t from_lsn, uint64_t* count) {
+  StreamWindow* const window = &windows_[stream];
   RecordView record;
   Status status;
   while (next_record(window, before_lsn, &record, &status)) {
@@ -458,6 +486,7 @@ Status ReplayerImpl::run_stream(Lane* lane, StreamWindow* window, uint64_t befor
     if (before_record.fires()) return absl::InternalError("failpoint recovery.before_record");
     if (observer_) observer_(record);
     SCYPER_RETURN_IF_ERROR(lane->apply(record, window));
+    lane->make_room(stream);
     ++*count;
   }
   return status;
@@ -468,7 +497,7 @@ Status ReplayerImpl::run_partitions(uint64_t before_lsn, uint64_t from_lsn) {
     uint64_t count = 0;
     for (size_t s = 1; s < windows_.size(); ++s) {
       if ((s - 1) % team_.size() != member) continue;
-      SCYPER_RETURN_IF_ERROR(run_stream(lanes_[member].get(), &windows_[s], before_lsn, from_lsn, &count));
+      SCYPER_RETURN_IF_ERROR(run_stream(lanes_[member].get(), s, before_lsn, from_lsn, &count));
     }
     if (count > 0) transactions_.fetch_add(count, std::memory_order_relaxed);
     return Status();
@@ -523,6 +552,7 @@ Status ReplayerImpl::apply_window(std::span<const ScannedGroup> groups, const Ra
     if (record.header.lsn <= range.from_lsn || record.header.kind == RedoKind::kMarker || is_skipped(record)) continue;
     SCYPER_RETURN_IF_ERROR(run_partitions(record.header.lsn, range.from_lsn));
     SCYPER_RETURN_IF_ERROR(apply_alone(record));
+    lanes_[0]->make_room(0);
     last_time_us_ = std::max(last_time_us_, record.header.time_us);
   }
   SCYPER_RETURN_IF_ERROR(status);
@@ -532,9 +562,16 @@ Status ReplayerImpl::apply_window(std::span<const ScannedGroup> groups, const Ra
   return Status();
 }
 
+// What ran on a worker's stack runs here, too, though the code and so its frames may be others.
+Status ReplayerImpl::apply(const std::vector<ScannedGroup>& groups, const Range& range) {
+  Status status;
+  on_deep_stack([&] { status = apply_all(groups, range); });
+  return status;
+}
+
 // In windows of a few megabytes, which stay in the cache between unpacking and applying, and whose memory is used
 // again.
-Status ReplayerImpl::apply(const std::vector<ScannedGroup>& groups, const Range& range) {
+Status ReplayerImpl::apply_all(const std::vector<ScannedGroup>& groups, const Range& range) {
   if (windows_.empty()) windows_.resize(1);
   skipped_ = range.skipped;
   bool is_over = false;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/deep_stack.h"
 #include "base/status.h"
 
 namespace scyper::replay {
@@ -18,7 +19,7 @@ class Team {
 
   explicit Team(uint32_t size) : statuses_(size == 0 ? 1 : size) {
     for (uint32_t member = 1; member < statuses_.size(); ++member) {
-      threads_.emplace_back([this, member] { serve(member); });
+      threads_.emplace_back([this, member] { on_deep_stack([this, member] { serve(member); }); });
     }
   }
   ~Team() {

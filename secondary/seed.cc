@@ -14,6 +14,7 @@
 #include "replay/log_cut.h"
 #include "storage/archive.h"
 #include "storage/frozen_tier.h"
+#include "storage/log_end.h"
 #include "storage/object_store.h"
 
 namespace scyper::secondary {
@@ -317,6 +318,7 @@ Status keep_history(Disk* disk, const std::string& data_directory, const std::st
 
 Status remove_history(Disk* disk, const std::string& data_directory) {
   const std::string log = replay::log_directory(data_directory);
+  SCYPER_RETURN_IF_ERROR(storage::forget_log_end(disk, log));
   if (disk->exists(log)) {
     SCYPER_ASSIGN_OR_RETURN(auto names, disk->list(log));
     // newest first: what a crash leaves is a log that goes on from the archives, or from nothing

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "storage/log_end.h"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -83,6 +84,17 @@ bool is_unused(Disk* disk, const std::string& path, uint64_t bytes, bool is_know
     if (piece[0] != 0 || std::memcmp(piece.data(), piece.data() + 1, *read - 1) != 0) return false;
   }
   return true;
+}
+
+// That a segment was begun is noted when the next one is made: no commit waits for it, and a segment that goes before
+// is not missed. An error changes nothing else.
+void note_begun(Disk* disk, const std::string& directory, uint64_t number) {
+  const std::string path = segment_path(directory, number);
+  if (number == 0 || !disk->exists(path) || !disk->sync_directory(directory).ok()) return;
+  auto file = disk->open(path, OpenMode::kRead);
+  if (!file.ok()) return;
+  const auto bytes = (*file)->size();
+  if (bytes.ok()) static_cast<void>(write_log_end(disk, directory, {number, *bytes}));
 }
 
 }  // namespace
@@ -171,7 +183,11 @@ StatusOr<std::vector<SegmentFile>> list_segments(Disk* disk, const std::string& 
 LogAppender::LogAppender(Disk* disk, std::string directory, const Options& options, std::vector<Existing> existing)
     : disk_(disk), directory_(std::move(directory)), options_(options), segments_(std::move(existing)) {}
 // Nothing comes behind its last group.
-LogAppender::~LogAppender() { drop_tail(); }
+LogAppender::~LogAppender() {
+  const bool has_tail = file_ != nullptr && !is_broken_ && offset_ < size_bytes_;
+  if (has_tail && !write_log_end(disk_, directory_, {number_, offset_}).ok()) return;
+  drop_tail();
+}
 
 // Of the current segment, its zeros: it gets no more groups. They are no harm.
 void LogAppender::drop_tail() {
@@ -245,6 +261,7 @@ Status LogAppender::prepare_next() {
     if (next_number_ == 0) next_number_ = number_ + 1;
     number = next_number_;
   }
+  note_begun(disk_, directory_, number - 1);
   SCYPER_ASSIGN_OR_RETURN(auto file, make_segment(number, options_.segment_bytes));
   absl::MutexLock lock(&mutex_);
   next_ = std::move(file);

@@ -409,7 +409,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   call->builtin = best;
   if (best->result_type != nullptr) call->type = best->result_type(types);
   if (best->op == BuiltinOp::kRuntime && best->strict && best->may_return_null) call->nullable = true;
-  if (best->is_volatile || reads_zones(*best)) program_->volatile_result = true;
+  if (best->is_volatile || best->name == "version" || reads_zones(*best)) program_->volatile_result = true;
   if (best->writes) program_->writes = true;
   if (best->name.find("_advisory_") != std::string_view::npos) program_->writes_shared = true;  // runs alone
   call->args = std::move(args);

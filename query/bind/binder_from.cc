@@ -236,6 +236,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& t
     constexpr char kWhere[] = " can be read by queries only, which write nothing and are in no view or routine";
     return error("0A000", std::string(table.name) + kWhere, -1);
   }
+  program_->volatile_result = true;  // see map_constant()
   auto relation = new_relation(RelationKind::kValues, std::move(alias));
   for (const auto& column : table.columns)
     relation->columns.push_back({std::string(column.name),

@@ -23,7 +23,12 @@ namespace {
 constexpr SqlType kText = make_type(TypeId::kText), kInt8 = make_type(TypeId::kInt8), kInt4 = make_type(TypeId::kInt4),
                   kBool = make_type(TypeId::kBool);
 
-BoundPtr map_constant(std::string map, int32_t location) { return make_text_constant(kText, std::move(map), location); }
+// What the catalog says. Numbers of objects are others where the statement is replayed, as after a definition that was
+// rolled back: what a statement makes of them is logged as rows.
+BoundPtr map_constant(BoundProgram* program, std::string map, int32_t location) {
+  program->volatile_result = true;
+  return make_text_constant(kText, std::move(map), location);
+}
 
 std::string map_of(const std::map<int64_t, std::string>& texts) {
   std::string map;
@@ -167,6 +172,7 @@ std::string default_access_map(const Catalog& catalog) {
 StatusOr<BoundPtr> Binder::object_constant(ObjectKind kind, const std::string& text, int32_t location) {
   const SqlType type = number_type(kind);
   auto number = [&](int64_t value) { return make_constant(type, int_datum(value), location); };
+  program_->volatile_result = true;
   if (is_number(text) && text.size() < 11) return number(std::strtoll(text.c_str(), nullptr, 10));
   if (text == "-") return number(0);
   const auto numbers = object_numbers(catalog_, kind);
@@ -206,7 +212,7 @@ StatusOr<BoundPtr> Binder::find_object(ObjectKind kind, BoundPtr text, bool must
   for (const auto& [name, oid] : object_numbers(catalog_, kind)) add_entry(name, absl::StrCat(oid), &map);
   const int32_t location = text->location;
   SCYPER_ASSIGN_OR_RETURN(text, coerce(std::move(text), kText, Coercion::kImplicit));
-  std::vector<BoundPtr> args = list_of(map_constant(std::move(map), location), std::move(text));
+  std::vector<BoundPtr> args = list_of(map_constant(program_.get(), std::move(map), location), std::move(text));
   args.push_back(make_constant(kInt4, int_datum(static_cast<int64_t>(kind)), location));
   args.push_back(make_constant(kInt4, int_datum(must_exist ? 1 : 0), location));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr number, make_call(" object number", std::move(args), location));
@@ -244,10 +250,12 @@ StatusOr<BoundPtr> Binder::object_text(ObjectKind kind, BoundPtr value) {
   const auto names = object_names(catalog_, kind);
   if (value->kind == BoundKind::kConst && !value->value.null) {
     const auto found = names.find(value->value.lo);
+    program_->volatile_result = true;
     if (found != names.end()) return make_text_constant(kText, found->second, location);
   }
   value = make_cast(std::move(value), kInt8, true);
-  return make_call(" object name", list_of(map_constant(map_of(names), location), std::move(value)), location);
+  return make_call(" object name", list_of(map_constant(program_.get(), map_of(names), location), std::move(value)),
+                   location);
 }
 
 // oid, name, "char", regclass and their arrays: nullptr = another type, or a cast that is not for these.
@@ -290,7 +298,7 @@ StatusOr<BoundPtr> Binder::bind_text_function(const ast::FunctionCall& call, con
   std::string map;
   for (const auto& [key, text] : function->texts(catalog_)) add_entry(key, text, &map);
   std::vector<BoundPtr> args;
-  args.push_back(map_constant(std::move(map), call.location));
+  args.push_back(map_constant(program_.get(), std::move(map), call.location));
   for (size_t i = 0; i < function->keys; i++) {
     if (i >= call.args.size()) {  // the whole, not made pretty
       args.push_back(make_constant(kInt4, int_datum(0), call.location));
@@ -325,7 +333,8 @@ StatusOr<BoundPtr> Binder::bind_serial_sequence(const ast::FunctionCall& call, c
     letter.push_back(std::move(kind));
     SCYPER_ASSIGN_OR_RETURN(kind, make_call("ascii", std::move(letter), call.location));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr owner, bind_number(*call.args[1], kInt8, scope));
-    std::vector<BoundPtr> args = list_of(map_constant(default_access_map(catalog_), call.location), std::move(owner));
+    std::vector<BoundPtr> args =
+        list_of(map_constant(program_.get(), default_access_map(catalog_), call.location), std::move(owner));
     args.push_back(std::move(kind));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr list, make_call(" catalog text", std::move(args), call.location));
     return coerce(std::move(list), make_array(kText), Coercion::kExplicit);
@@ -355,7 +364,8 @@ StatusOr<BoundPtr> Binder::find_text(std::string map, BoundPtr key, int32_t loca
   BoundPtr same_key = clone(*key);
   SCYPER_ASSIGN_OR_RETURN(
       BoundPtr text,
-      make_call(" catalog form", list_of(map_constant(std::move(map), location), std::move(key)), location));
+      make_call(" catalog form", list_of(map_constant(program_.get(), std::move(map), location), std::move(key)),
+                location));
   SCYPER_ASSIGN_OR_RETURN(BoundPtr is_none, make_operator("=", clone(*text), std::move(same_key), location));
   BoundPtr result = make_expr(BoundKind::kCase, kText, true, location);
   result->args.push_back(std::move(is_none));
@@ -383,7 +393,8 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
     SCYPER_ASSIGN_OR_RETURN(BoundPtr type, bind_number(*call.args[0], kInt8, scope));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr modifier, bind_number(*call.args[1], kInt4, scope));
     std::vector<BoundPtr> args =
-        list_of(map_constant(map_of(object_names(catalog_, ObjectKind::kType)), call.location), std::move(type));
+        list_of(map_constant(program_.get(), map_of(object_names(catalog_, ObjectKind::kType)), call.location),
+                std::move(type));
     args.push_back(std::move(modifier));
     return make_call(" format type", std::move(args), call.location);
   }
@@ -394,7 +405,8 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
     if (pretty == nullptr || !pretty->bool_value) return expr;
     std::string map;
     for (const auto& [from, to] : pretty_expressions(catalog_)) add_entry(from, to, &map);
-    return make_call(" catalog form", list_of(map_constant(std::move(map), call.location), std::move(expr)),
+    return make_call(" catalog form",
+                     list_of(map_constant(program_.get(), std::move(map), call.location), std::move(expr)),
                      call.location);
   }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr has_privilege, bind_privilege_test(call, scope));

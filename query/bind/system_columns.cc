@@ -74,6 +74,7 @@ StatusOr<BoundPtr> Binder::system_column(const ast::ColumnRef& ref, const Scope*
     return error("42702", absl::StrCat("column reference \"", name, "\" is ambiguous"), ref.location);
   const Relation& relation = *meant.relation;
   SCYPER_RETURN_IF_ERROR(reach(relation, scope, meant.level, ref.location));
+  program_->volatile_result = true;  // numbers of relations, rows and transactions are others in a replay
   const auto number = [&](int64_t value) { return make_constant(kNumber, int_datum(value), ref.location); };
   const int column = hidden_column(relation, name == "tableoid" ? "tableoid" : "__row_id");
   const bool is_stored = !is_transaction && column >= 0;  // where an outer join has no row it is NULL of itself

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/deep_stack.h"
 #include "base/failpoint.h"
 #include "base/internal_error.h"
 #include "base/invariant.h"
@@ -495,10 +496,17 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
                                                    const std::shared_ptr<RoutinePrograms>& routines) {
   std::lock_guard<std::recursive_mutex> lock(routines->mutex);
   const RoutinePrograms::Key key = RoutinePrograms::key_of(routine);
-  auto done = routines->programs.find(key);
-  if (done != routines->programs.end()) return done->second.get();
+  if (auto done = routines->programs.find(key); done != routines->programs.end()) return done->second.get();
   auto current = routines->in_progress.find(key);
   if (current != routines->in_progress.end()) return current->second;  // a recursive call
+  // a chain of routines is as long as they were made, one after the other; a restart compiles it in one go
+  return with_more_stack<const Program*>([&] { return make_routine_program(routine, catalog, routines); });
+}
+
+StatusOr<const Program*> Compiler::make_routine_program(const Routine& routine,
+                                                        const std::shared_ptr<const Catalog>& catalog,
+                                                        const std::shared_ptr<RoutinePrograms>& routines) {
+  const RoutinePrograms::Key key = RoutinePrograms::key_of(routine);
   std::string_view body = routine.body;
   std::vector<std::string> search_path;
   const std::string_view zone_name = time_zone_of(body);
@@ -532,9 +540,7 @@ StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
     drop_callers(*program, routines.get());
     return status;
   }
-  const Program* result = program.get();
-  routines->programs[key] = std::move(program);
-  return result;
+  return (routines->programs[key] = std::move(program)).get();
 }
 
 namespace {

@@ -56,6 +56,8 @@ class Compiler {
                                                          std::string_view command = "DO");
   StatusOr<const Program*> routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
                                            const std::shared_ptr<RoutinePrograms>& routines);
+  StatusOr<const Program*> make_routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
+                                                const std::shared_ptr<RoutinePrograms>& routines);
   std::shared_ptr<RoutinePrograms> routines_of(const Catalog& catalog);
   void forget_routines();  // a database's catalog is replaced by one whose version says nothing
   // The plans of a statement's queries.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <unordered_set>
 
 #include "base/invariant.h"
 #include "compile/program_parts.h"
@@ -98,10 +99,18 @@ const ChunkOpening& Program::opening(int64_t number) const noexcept {
 }
 const Program& Program::callee(size_t number) const noexcept { return *parts_->callees[number]; }
 
+// Without recursion: routines may call each other as deeply as there are some.
 void visit_programs(const Program& program, std::vector<const Program*>* seen) {
-  if (std::find(seen->begin(), seen->end(), &program) != seen->end()) return;
-  seen->push_back(&program);
-  for (const Program* callee : program.parts().callees) visit_programs(*callee, seen);
+  std::unordered_set<const Program*> known(seen->begin(), seen->end());
+  std::vector<const Program*> waiting{&program};
+  while (!waiting.empty()) {
+    const Program* next = waiting.back();
+    waiting.pop_back();
+    if (!known.insert(next).second) continue;
+    seen->push_back(next);
+    const auto& callees = next->parts().callees;
+    waiting.insert(waiting.end(), callees.rbegin(), callees.rend());
+  }
 }
 
 bool reads_others(const Program& program) {

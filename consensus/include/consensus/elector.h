@@ -245,7 +245,7 @@ class Elector {
   void consider(int64_t now_us);
   bool is_appointed() const;
   bool have_published() const;
-  bool has_first_voters() const;
+  bool may_win() const;
   std::optional<uint32_t> place() const;
   // Since when etcd or all voters have said last that nobody else is elected for a lease.
   int64_t leased_us() const { return std::max(lease_sent_us_, failsafe_us_); }

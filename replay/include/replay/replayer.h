@@ -28,6 +28,7 @@ class Replayer {
     // Of partitioned tables only these partitions are kept; what is shared is whole. Streams and rows of others are
     // passed over. The log has to be one that was written for it (EngineOptions::physical_crossing): 55000 otherwise.
     PartitionSet partitions = PartitionSet::all();
+    bool makes_room = false;  // freezes full chunks where memory gets tight: nobody else does (storage/freeze_now.h)
   };
   static StatusOr<std::unique_ptr<Replayer>> create(query::Database* database, const Options& options);
   virtual ~Replayer() = default;

@@ -111,7 +111,7 @@ Status Session::describe_parameters_of(std::string_view sql, Statement* statemen
   const bool is_for_snapshots =
       queries != nullptr && !node->engine->has_temporary_tables(settings_->temporary_schema());
   if (statement->command.kind == query::CommandKind::kQuery && is_for_snapshots) {
-    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_));
+    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_, session_owner()));
     statement->parameters = std::move(description.parameters);
     statement->columns = std::move(description.columns);
     return {};

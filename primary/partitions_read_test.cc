@@ -39,7 +39,7 @@ class PartitionsReadTest : public testing::Test {
     return set;
   }
   PartitionSet read_by(std::string_view sql, std::span<const Datum> arguments = {}) {
-    const auto description = bank_.engine().queries()->describe(sql, 0);
+    const auto description = bank_.engine().queries()->describe(sql, 0, "");
     return bank_.engine().queries()->partitions_of(sql, arguments,
                                                    description.ok() ? &description->parameters : nullptr);
   }

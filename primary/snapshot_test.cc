@@ -214,6 +214,48 @@ TEST_P(SnapshotTest, SessionsKeepTheirSnapshot) {
   EXPECT_EQ(sqlstate_of(ask(queries, kSum, in_session(*session)).status), "25P03");
 }
 
+// A session's number is no key to it: for others it does not exist.
+TEST_P(SnapshotTest, SessionsAreTheirOwners) {
+  Bank bank(options());
+  Queries* queries = bank.engine().queries();
+  const auto first = queries->open_session({}, nullptr, "ann"), second = queries->open_session({}, nullptr, "ann");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_GT(std::max(*first, *second) - std::min(*first, *second), 1u << 20);  // not drawn one after the other
+  QueryOptions with = in_session(*first);
+  for (const char* other : {"", "eve"}) {
+    with.owner = other;
+    EXPECT_EQ(sqlstate_of(ask(queries, kSum, with).status), "25P03");
+    EXPECT_EQ(sqlstate_of(queries->describe(kSum, *first, other).status()), "25P03");
+    EXPECT_EQ(sqlstate_of(queries->close_session(*first, other)), "25P03");
+  }
+  with.owner = "ann";
+  EXPECT_TRUE(ask(queries, kSum, with).status.ok());
+  EXPECT_TRUE(queries->describe(kSum, *first, "ann").ok());
+  EXPECT_TRUE(queries->close_session(*first, "ann").ok());
+  EXPECT_EQ(sqlstate_of(ask(queries, kSum, with).status), "25P03");
+}
+
+// What a query that allows staleness sees is judged by its state, and so is the age in its receipt.
+TEST_P(SnapshotTest, AgesAreThoseOfTheState) {
+  Bank bank(options());
+  Queries* queries = bank.engine().queries();
+  QueryOptions stale;
+  stale.freshness.kind = Freshness::Kind::kStaleness;
+  const Answer before = ask(queries, kSum);
+  ASSERT_TRUE(before.status.ok()) << before.status;
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  // nothing has been committed since: the snapshot is old, its state is not
+  stale.freshness.staleness_us = 1'000;
+  const Answer same = ask(queries, kSum, stale);
+  ASSERT_TRUE(same.status.ok()) << same.status;
+  EXPECT_EQ(same.receipt.lsn, before.receipt.lsn);
+  ASSERT_TRUE(bank.run("UPDATE rates SET rate = 4711 WHERE id = 3").ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  const Answer after = ask(queries, kSum, stale);
+  ASSERT_TRUE(after.status.ok()) << after.status;
+  EXPECT_GT(after.receipt.lsn, before.receipt.lsn);
+}
+
 // A snapshot sees tables, columns and indexes as they were; compiled after they have changed.
 TEST_P(SnapshotTest, OldSnapshotsOutliveDefinitions) {
   Bank bank(options());

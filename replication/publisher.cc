@@ -148,6 +148,7 @@ class Publisher final : public v1::Replication::Service {
   }
 
   grpc::Status Current(grpc::ServerContext*, const v1::CurrentRequest*, v1::CurrentReply* reply) override {
+    if (!options_.current_lsn) return {grpc::StatusCode::UNIMPLEMENTED, "the node does not say"};
     auto lsn = options_.current_lsn();
     if (!lsn.ok()) return to_grpc(lsn.status());
     reply->set_lsn(*lsn);

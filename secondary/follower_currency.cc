@@ -26,7 +26,9 @@ Status Follower::ask_current() {
   const StatusOr<uint64_t> lsn = link_->current_lsn();
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (lsn.ok() || absl::IsUnimplemented(lsn.status())) lacks_currency_ = !lsn.ok();
+    // another secondary, which may be asked while a primary is elected, does not answer either
+    const bool is_older = absl::IsUnimplemented(lsn.status()) && currency_.state_ns() == 0;
+    if (lsn.ok() || is_older) lacks_currency_ = is_older;
     if (lsn.ok()) currency_.add(*lsn, asked_ns, inbox_.applied_lsn());
   }
   changed_.notify_all();

@@ -32,9 +32,10 @@ ActivityList::ActivityList()
     : registration_([this](int32_t from, int32_t pid, Signal signal) { return send(from, pid, signal); }) {}
 ActivityList::~ActivityList() = default;
 
-ActivityList::Rights ActivityList::rights_of(const query::Catalog* catalog, const std::string& role) {
-  const query::Role* found = catalog == nullptr ? nullptr : catalog->roles.find(role);
-  if (found == nullptr) return {.is_superuser = true, .may_signal = true};
+ActivityList::Rights ActivityList::rights_of(const query::Catalog* catalog, uint32_t role_id) {
+  if (role_id == 0 || catalog == nullptr) return {.is_superuser = true, .may_signal = true};
+  const query::Role* found = catalog->roles.find(role_id);
+  if (found == nullptr) return {};
   return {.is_superuser = found->is_superuser, .may_signal = query::sees_others(catalog->roles, *found)};
 }
 
@@ -102,11 +103,11 @@ StatusOr<bool> ActivityList::send(int32_t from, int32_t pid, Signal signal) {
   const Rights rights = asking->second->rights_;
   if (!rights.is_superuser) {
     if (asked->second->rights_.is_superuser) return signal_denied(signal, /*is_superusers=*/true);
-    const auto user_of = [](const Session& session) {
+    const auto role_of = [](const Session& session) {
       absl::MutexLock own(&session.mutex_);
-      return session.now_.user;
+      return session.now_.role_id;
     };
-    if (!rights.may_signal && user_of(*asking->second) != user_of(*asked->second)) {
+    if (!rights.may_signal && role_of(*asking->second) != role_of(*asked->second)) {
       return signal_denied(signal, /*is_superusers=*/false);
     }
   }

@@ -38,8 +38,8 @@ class ActivityList {
     bool is_superuser = false;
     bool may_signal = false;  // all but superusers' sessions
   };
-  // Of a user by the name of a role; who is none's is a superuser, as where nobody is asked.
-  static Rights rights_of(const query::Catalog* catalog, const std::string& role);
+  // Of a role by its number: none if it has been dropped. 0: who is no role's is a superuser, as where nobody is asked.
+  static Rights rights_of(const query::Catalog* catalog, uint32_t role_id);
   // A session, while it lives.
   class Session {
    public:

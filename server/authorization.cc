@@ -6,6 +6,7 @@
 #include "audit_log.h"
 #include "base/object_name.h"
 #include "query/catalog.h"
+#include "query/role_mark.h"
 
 namespace scyper::server {
 
@@ -77,7 +78,8 @@ Authorization::Caller Authorization::caller(const std::string& name) const {
   // it says itself whose query it passes on
   if (role != nullptr && !role->is_superuser && has_class(catalog->roles, *role, kMember)) return {};
   Caller caller;
-  caller.mark = query::with_roles({name, name}, "");
+  const uint32_t id = role == nullptr ? 0 : role->id;
+  caller.mark = query::with_roles({name, name}, query::RoleIds{id, id}, "");
   caller.reads_only = role == nullptr || !has_class(catalog->roles, *role, kClient);
   return caller;
 }

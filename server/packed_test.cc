@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/test_seed.h"
 #include "query/value_text.h"
+#include "statements.h"
 
 namespace scyper::server {
 namespace {
@@ -227,6 +228,19 @@ TEST(CheckText, FollowsUnicode) {
   EXPECT_EQ(check_text("a\xE2\x28\xA1").message(), "invalid byte sequence for encoding \"UTF8\": 0xe2 0x28 0xa1");
   EXPECT_EQ(check_text(std::string_view("abcdefgh\0ijk", 12)).message(),
             "invalid byte sequence for encoding \"UTF8\": 0x00");
+}
+
+// An id is a hash that anybody can compute: what one role has prepared under it is nothing to another.
+TEST(StatementsTest, TextsBelongToARole) {
+  Statements::Texts texts;
+  const auto id = texts.add("SELECT 1", "ann");
+  ASSERT_TRUE(id.ok());
+  EXPECT_EQ(*id, Statements::id_of("SELECT 1"));
+  EXPECT_EQ(texts.find(*id, "ann"), "SELECT 1");
+  EXPECT_EQ(texts.find(*id, "eve"), "");
+  EXPECT_EQ(texts.find(*id, ""), "");
+  EXPECT_EQ(*texts.add("SELECT 1", "eve"), *id);
+  EXPECT_EQ(texts.find(*id, "eve"), "SELECT 1");
 }
 
 }  // namespace

@@ -60,15 +60,21 @@ query::Freshness freshness_of(const v1::GlobalSnapshot& from) {
   return freshness;
 }
 
-query::QueryOptions query_options_of(const v1::QueryOptions& from, std::string client) {
+// Whose a session is: of who shows the certificate. Sessions of PostgreSQL's protocol have owners of another form.
+std::string session_owner(const grpc::ServerContextBase& context) {
+  return "grpc " + certificate_name(*context.auth_context());
+}
+
+query::QueryOptions query_options_of(const v1::QueryOptions& from, const grpc::ServerContextBase& context) {
   query::QueryOptions options;
+  options.owner = session_owner(context);
+  options.client = context.peer();
   options.session = from.session();
   options.freshness = freshness_of(from.freshness());
   if (from.has_ticket()) options.freshness = freshness_of(from.ticket());
   options.timeout_us = int64_t{from.timeout_ms()} * 1000;
   options.threads = std::clamp<uint32_t>(from.threads(), 1, kQueryThreadsMax);
   options.reuses_code = !from.fresh_code();
-  options.client = std::move(client);
   return options;
 }
 
@@ -118,7 +124,9 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
     first.pid = ActivityList::new_statement_number();
     first.user = certificate_name(*context().auth_context());
     const auto catalog = node_->engine->catalog();
-    const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), first.user);
+    const query::Role* role = catalog == nullptr ? nullptr : catalog->roles.find(first.user);
+    if (role != nullptr) first.role_id = role->id;
+    const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), first.role_id);
     first.application = "grpc";
     first.address = context().peer();
     ActivityList::Session shown(&node_->activity, std::move(first), rights,
@@ -136,7 +144,7 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
   Status execute(ActivityList::Session* shown) {
     std::string sql = request().sql();
     if (request().statement_id() != 0) {
-      sql = node_->query_texts.find(request().statement_id());
+      sql = node_->query_texts.find(request().statement_id(), caller_.mark);
       if (sql.empty()) return unknown_statement(request().statement_id());
     }
     SCYPER_RETURN_IF_ERROR(check_text(sql));
@@ -148,8 +156,9 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
     std::vector<Datum> arguments;
     RowArena arena;
     if (request().has_query() && queries != nullptr && queries->is_query(sql)) {
-      SCYPER_ASSIGN_OR_RETURN(auto description,
-                              bounded(sql, [&] { return queries->describe(sql, request().query().session()); }));
+      SCYPER_ASSIGN_OR_RETURN(auto description, bounded(sql, [&] {
+                                return queries->describe(sql, request().query().session(), session_owner(context()));
+                              }));
       SCYPER_RETURN_IF_ERROR(decode(description.parameters, &arguments, &arena));
       Status status = run_query(queries, sql, arguments, &description.parameters);
       if (!is_for_transactions(status)) return status;
@@ -249,7 +258,7 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
 
   Status run_routed(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments,
                     const std::vector<SqlType>* types) {
-    query::QueryOptions options = query_options_of(request().query(), context().peer());
+    query::QueryOptions options = query_options_of(request().query(), context());
     options.argument_types = types;
     const bool is_here = request().query().here() || request().query().has_ticket() || query::mentions_activity(sql);
     SCYPER_ASSIGN_OR_RETURN(QueryRouter::Route route, node_->router.route(is_here, sql, arguments, &options));
@@ -457,14 +466,15 @@ Status QueriesService::open_session(OpenRpc* rpc) {
   query::Freshness freshness = freshness_of(rpc->request().freshness());
   if (rpc->request().has_ticket()) freshness = freshness_of(rpc->request().ticket());
   SCYPER_RETURN_IF_ERROR(node_->router.pin(&freshness));
-  SCYPER_ASSIGN_OR_RETURN(uint64_t session, node_->engine->queries()->open_session(freshness, &receipt));
+  SCYPER_ASSIGN_OR_RETURN(uint64_t session,
+                          node_->engine->queries()->open_session(freshness, &receipt, session_owner(rpc->context())));
   rpc->response().set_session(session);
   encode_receipt(receipt, rpc->response().mutable_receipt());
   return Status();
 }
 
 Status QueriesService::close_session(CloseRpc* rpc) {
-  return node_->engine->queries()->close_session(rpc->request().session());
+  return node_->engine->queries()->close_session(rpc->request().session(), session_owner(rpc->context()));
 }
 
 Status QueriesService::prepare(PrepareRpc* rpc) {
@@ -474,10 +484,11 @@ Status QueriesService::prepare(PrepareRpc* rpc) {
     return sql_error("0A000", "only statements that ask for rows can be prepared as queries");
   }
   const std::string mark = caller_of(*node_, rpc->context()).mark;
-  SCYPER_ASSIGN_OR_RETURN(auto description,
-                          node_->engine->queries()->describe(mark + request.sql(), request.session()));
+  SCYPER_ASSIGN_OR_RETURN(auto description, node_->engine->queries()->describe(mark + request.sql(), request.session(),
+                                                                               session_owner(rpc->context())));
   v1::PrepareResponse& response = rpc->response();
-  response.set_statement_id(node_->query_texts.add(request.sql()));
+  SCYPER_ASSIGN_OR_RETURN(const uint64_t id, node_->query_texts.add(request.sql(), mark));
+  response.set_statement_id(id);
   for (const SqlType& type : description.parameters) encode_type(type, response.add_parameters());
   encode_columns(description.columns, response.mutable_columns());
   return Status();

@@ -17,51 +17,52 @@ uint64_t Statements::id_of(std::string_view sql) {
   return hash == 0 ? 1 : hash;
 }
 
-uint64_t Statements::Texts::add(std::string_view sql) {
-  const uint64_t id = id_of(sql);
+namespace {
+Status same_id() { return sql_error("42P05", "another prepared statement has the same id"); }
+}  // namespace
+
+StatusOr<uint64_t> Statements::Texts::add(std::string_view sql, std::string_view mark) {
+  const Key key(id_of(sql), mark);
   absl::MutexLock lock(&mutex_);
-  if (!by_id_.emplace(id, sql).second) return id;
-  order_.push_back(id);
+  const auto [known, is_new] = by_key_.emplace(key, sql);
+  if (!is_new) return known->second == sql ? StatusOr<uint64_t>(key.first) : same_id();
+  order_.push_back(key);
   size_t bytes = 0;
-  for (const auto& [known, text] : by_id_) bytes += text.size();
+  for (const auto& [other, text] : by_key_) bytes += text.size();
   while (order_.size() > kMax || (bytes > kQueryTextsBytesMax && order_.size() > 1)) {
-    const auto oldest = by_id_.find(order_.front());
+    const auto oldest = by_key_.find(order_.front());
     bytes -= oldest->second.size();
-    by_id_.erase(oldest);
+    by_key_.erase(oldest);
     order_.pop_front();
   }
-  return id;
+  return key.first;
 }
 
-std::string Statements::Texts::find(uint64_t id) {
+std::string Statements::Texts::find(uint64_t id, std::string_view mark) {
   absl::MutexLock lock(&mutex_);
-  auto found = by_id_.find(id);
-  return found == by_id_.end() ? std::string() : found->second;
+  auto found = by_key_.find(Key(id, mark));
+  return found == by_key_.end() ? std::string() : found->second;
 }
-
-namespace {
-uint64_t key_of(uint64_t id, std::string_view mark) { return mark.empty() ? id : id ^ Statements::id_of(mark); }
-}  // namespace
 
 StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql, std::string_view mark) {
   SCYPER_RETURN_IF_ERROR(check_text(sql));
-  const uint64_t id = key_of(id_of(sql), mark);
+  const Key key(id_of(sql), mark);
   const std::string text = std::string(mark).append(sql);
-  if (Pointer known = find(id); known != nullptr) {
-    if (known->text() != text) return sql_error("42P05", "another prepared statement has the same id");
+  if (Pointer known = find(key.first, mark); known != nullptr) {
+    if (known->text() != text) return same_id();
     return known;
   }
   SCYPER_ASSIGN_OR_RETURN(Pointer statement, engine_->prepare(text));
   absl::MutexLock lock(&mutex_);
-  if (by_id_.contains(id)) return statement;
-  entries_.push_front(Entry{id, statement});
-  by_id_[id] = entries_.begin();
+  if (by_key_.contains(key)) return statement;
+  entries_.push_front(Entry{key, statement});
+  by_key_[key] = entries_.begin();
   size_t bytes = 0;
   for (const Entry& entry : entries_) bytes += query::statement_weight(entry.statement->text());
   // the newest stays whatever it weighs: its client is about to call it
   while (entries_.size() > capacity_ || (bytes > kStatementsBytesMax && entries_.size() > 1)) {
     bytes -= query::statement_weight(entries_.back().statement->text());
-    by_id_.erase(entries_.back().id);
+    by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }
   return statement;
@@ -69,8 +70,8 @@ StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql, std::str
 
 Statements::Pointer Statements::find(uint64_t id, std::string_view mark) {
   absl::MutexLock lock(&mutex_);
-  auto found = by_id_.find(key_of(id, mark));
-  if (found == by_id_.end()) return nullptr;
+  auto found = by_key_.find(Key(id, mark));
+  if (found == by_key_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->statement;
 }

@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -24,21 +25,24 @@ class Statements {
   Statements(primary::Engine* engine, size_t capacity) : engine_(engine), capacity_(capacity) {}
 
   static uint64_t id_of(std::string_view sql);
+  // Who can compute texts of equal ids could otherwise have others run what he wrote: each role has ids of its own.
+  using Key = std::pair<uint64_t, std::string>;  // id and mark
   // mark: that a role's texts begin with (query/role.h); what one role has prepared is not known to others.
   // Checks the text's encoding, compiles it unless known. May block for a compilation.
   StatusOr<Pointer> prepare(std::string_view sql, std::string_view mark = {});
   // Texts of prepared queries by id; their programs belong to snapshots. Bounded as above.
   class Texts {
    public:
-    uint64_t add(std::string_view sql);
+    // 42P05 when another text of the role has the same id. mark: as in prepare().
+    StatusOr<uint64_t> add(std::string_view sql, std::string_view mark);
     // Empty when unknown.
-    std::string find(uint64_t id);
+    std::string find(uint64_t id, std::string_view mark);
 
    private:
     static constexpr size_t kMax = 10'000;
     absl::Mutex mutex_;
-    std::unordered_map<uint64_t, std::string> by_id_ ABSL_GUARDED_BY(mutex_);
-    std::list<uint64_t> order_ ABSL_GUARDED_BY(mutex_);  // oldest first
+    std::map<Key, std::string> by_key_ ABSL_GUARDED_BY(mutex_);
+    std::list<Key> order_ ABSL_GUARDED_BY(mutex_);  // oldest first
   };
 
   // Known or nullptr; never blocks for long.
@@ -47,7 +51,7 @@ class Statements {
 
  private:
   struct Entry {
-    uint64_t id;
+    Key key;
     Pointer statement;
   };
 
@@ -55,7 +59,7 @@ class Statements {
   const size_t capacity_;
   absl::Mutex mutex_;
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // most recently used first
-  std::unordered_map<uint64_t, std::list<Entry>::iterator> by_id_ ABSL_GUARDED_BY(mutex_);
+  std::map<Key, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Whether it is the statement of that text.

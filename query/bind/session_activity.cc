@@ -43,7 +43,7 @@ std::vector<SystemRow> session_activity(const Catalog& catalog) {
   const Role* asker = current_role(catalog.roles);
   const bool sees_all = asker != nullptr && sees_others(catalog.roles, *asker);
   for (const SessionActivity& session : ActivityScope::current()->sessions()) {
-    const Role* role = catalog.roles.find(session.user);
+    const Role* role = session.role_id != 0 ? catalog.roles.find(session.role_id) : catalog.roles.find(session.user);
     const bool is_own = asker != nullptr && role != nullptr && asker->id == role->id;
     SystemRow row = {kDatabaseOid,
                      "scyper",

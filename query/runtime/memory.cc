@@ -44,7 +44,9 @@ int32_t fail_interrupted(ExecContext* c) noexcept {
 }
 
 namespace {
-size_t scratch_room(const void* context) noexcept { return static_cast<const ExecContext*>(context)->scratch->room_bytes(); }
+size_t scratch_room(const void* context) noexcept {
+  return static_cast<const ExecContext*>(context)->scratch->room_bytes();
+}
 
 // Threads of a team look at the interrupt of the first one.
 WorkEnd must_end(const void* owner) noexcept {

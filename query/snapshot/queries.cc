@@ -1,6 +1,7 @@
 #include "query/queries.h"
 
 #include <algorithm>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -28,6 +29,11 @@ constexpr uint64_t kRowsInterpretedMax = 20'000;
 constexpr int64_t kNsPerUs = 1000;
 
 double ms_of(int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+uint64_t draw_secret() {
+  std::random_device random;  // the machine's, not a generator that can be continued
+  return uint64_t{random()} << 32 | random();
+}
 
 Status unknown_session() {
   return with_hint(sql_error("25P03", "the session does not exist, or was idle for too long"), "Open a new session.");
@@ -238,7 +244,7 @@ void Queries::keep(std::pair<std::string, uint64_t> key, PreparedPointer prepare
 StatusOr<Snapshots::Use> Queries::snapshot_of(const QueryOptions& options, int64_t deadline_ns) {
   if (options.session == 0) return snapshots_->acquire(options.freshness, deadline_ns);
   std::lock_guard<std::mutex> lock(mutex_);
-  auto session = sessions_.find(options.session);
+  auto session = find_session(options.session, options.owner);
   if (session == sessions_.end()) return unknown_session();
   session->second.used_ns = clock_.monotonic_ns();
   return session->second.snapshot;
@@ -249,7 +255,7 @@ void Queries::fill(const Snapshot& snapshot, Receipt* receipt) const {
   const ForkPoint& point = snapshot.point();
   receipt->snapshot = point.snapshot != 0 ? point.snapshot : point.number;
   receipt->term = point.term;
-  receipt->age_ms = ms_of(clock_.monotonic_ns() - snapshot.point().monotonic_ns);
+  receipt->age_ms = ms_of(std::max<int64_t>(0, clock_.monotonic_ns() - snapshots_->as_of_ns(snapshot)));
   receipt->node = options_.node;
 }
 
@@ -406,11 +412,12 @@ Status Queries::execute(std::string_view sql, std::span<const Datum> arguments, 
   return Status();
 }
 
-StatusOr<Queries::Description> Queries::describe(std::string_view sql, uint64_t session) {
+StatusOr<Queries::Description> Queries::describe(std::string_view sql, uint64_t session, const std::string& owner) {
   std::shared_ptr<const Catalog> catalog = database_->catalog();
   if (session != 0) {
     QueryOptions options;
     options.session = session;
+    options.owner = owner;
     SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshot_of(options, 0));
     catalog = snapshot->point().catalog;
   }
@@ -421,7 +428,13 @@ StatusOr<Queries::Description> Queries::describe(std::string_view sql, uint64_t 
 
 // --- sessions ---
 
-StatusOr<uint64_t> Queries::open_session(const Freshness& freshness, Receipt* receipt) {
+// A session of somebody else is answered as one that does not exist: nobody learns which numbers are taken.
+std::map<uint64_t, Queries::Session>::iterator Queries::find_session(uint64_t session, const std::string& owner) {
+  auto found = sessions_.find(session);
+  return found != sessions_.end() && found->second.owner != owner ? sessions_.end() : found;
+}
+
+StatusOr<uint64_t> Queries::open_session(const Freshness& freshness, Receipt* receipt, const std::string& owner) {
   drop_idle_sessions(clock_.monotonic_ns());
   SCYPER_ASSIGN_OR_RETURN(Snapshots::Use snapshot, snapshots_->acquire(freshness, 0));
   if (receipt != nullptr) fill(*snapshot, receipt);
@@ -433,14 +446,16 @@ StatusOr<uint64_t> Queries::open_session(const Freshness& freshness, Receipt* re
     return with_hint(sql_error("53300", "too many snapshots are held by transactions and sessions"),
                      "End some of them, set idle_in_transaction_session_timeout, or raise snapshots_max.");
   }
-  sessions_[++last_session_] = Session{std::move(snapshot), clock_.monotonic_ns()};
-  return last_session_;
+  uint64_t number = 0;
+  while (number == 0 || sessions_.contains(number)) number = draw_secret();
+  sessions_.emplace(number, Session{owner, std::move(snapshot), clock_.monotonic_ns()});
+  return number;
 }
 
-Status Queries::close_session(uint64_t session) {
+Status Queries::close_session(uint64_t session, const std::string& owner) {
   Snapshots::Use freed;  // without the lock
   std::lock_guard<std::mutex> lock(mutex_);
-  auto found = sessions_.find(session);
+  auto found = find_session(session, owner);
   if (found == sessions_.end()) return unknown_session();
   freed = std::move(found->second.snapshot);
   sessions_.erase(found);

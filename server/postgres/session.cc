@@ -43,7 +43,7 @@ Session::Session(const SessionContext* context, int descriptor, Start start)
 Session::~Session() {
   activity_.reset();
   leave_block();
-  if (!counted_role_.empty()) context_->sessions.remove(counted_role_);
+  if (counted_role_ != 0) context_->sessions.remove(counted_role_);
   if (is_admitted_) context_->slots.give();
 }
 

@@ -28,12 +28,12 @@ namespace scyper::server::postgres {
 class RoleSessions {
  public:
   // False: as many as it may have, at_most, are there already. Below 0: any number.
-  bool add(const std::string& role, int32_t at_most);
-  void remove(const std::string& role);
+  bool add(uint32_t role, int32_t at_most);
+  void remove(uint32_t role);
 
  private:
   absl::Mutex mutex_;
-  std::map<std::string, int32_t> counts_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint32_t, int32_t> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Clients that have said who they are. Those that have not hold no place. Threads: any.
@@ -269,10 +269,10 @@ class Session {
   void leave_block();
   void drop_temporary_tables();
   void warn(const char* sqlstate, const std::string& message);
-  std::optional<query::Receipt> last_receipt() const;
   std::string receipt_text() const;
 
   MessageWriter& writer() { return stream_.writer(); }
+  std::string session_owner() const { return "postgres " + std::to_string(start_.process); }  // in query::Queries
 
   const SessionContext* const context_;
   const Start start_;
@@ -280,8 +280,9 @@ class Session {
   MessageStream stream_;
   std::string tls_end_point_;  // what SCRAM binds to; empty: no TLS
   std::string user_;
-  query::SessionRoles roles_;                                          // at the start: its own
-  std::string counted_role_;                                           // in RoleSessions
+  query::SessionRoles roles_;  // at the start: its own
+  query::RoleIds role_ids_;
+  uint32_t counted_role_ = 0;                                          // in RoleSessions; 0: not there
   std::shared_ptr<const query::SettingValues> given_settings_;         // of the statement that runs
   std::vector<std::pair<std::string, std::string>> changed_settings_;  // by it
   std::optional<SessionSettings> settings_;                            // from the start packet on
@@ -303,8 +304,7 @@ class Session {
   std::string source_;                               // the text in which the statement that runs came
   std::unique_ptr<primary::OpenTransaction> open_;   // the block's, once it has written; null: none
   std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on
-  std::optional<query::Receipt> receipt_;            // of the last query on a snapshot
-  bool has_read_now_ = false;                        // the last query ran on a worker
+  std::optional<query::Receipt> receipt_;            // of the last query
   std::vector<Datum> row_;                           // as it is sent, and what was read anew for it
   query::ValueArena row_values_;
   bool skips_ = false;    // until Sync

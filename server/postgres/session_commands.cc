@@ -179,7 +179,8 @@ void Session::leave_block() {
   local_settings_.clear();
   if (settings_.has_value()) settings_->end_block();  // a session that has not begun has none
   // the session may have been idle for too long and be gone
-  if (pinned_ != 0) static_cast<void>(context_->node->engine->queries()->close_session(std::exchange(pinned_, 0)));
+  if (pinned_ != 0)
+    static_cast<void>(context_->node->engine->queries()->close_session(std::exchange(pinned_, 0), session_owner()));
 }
 
 StatusOr<std::unique_ptr<Answer>> Session::change_savepoint(const SessionCommand& command) {
@@ -247,17 +248,8 @@ Status Session::discard(const SessionCommand& command) {
   return settings_->reset("all");
 }
 
-// Of the last query. One that ran on a worker saw the newest state; what is newest now holds that.
-std::optional<query::Receipt> Session::last_receipt() const {
-  if (!has_read_now_) return receipt_;
-  query::Receipt receipt;
-  receipt.lsn = context_->node->engine->log_info().last_lsn;
-  receipt.node = context_->node->engine->options().queries.node;
-  return receipt;
-}
-
 std::string Session::receipt_text() const {
-  const std::optional<query::Receipt> receipt = last_receipt();
+  const std::optional<query::Receipt>& receipt = receipt_;
   if (!receipt.has_value()) return "";
   char text[256];
   std::snprintf(text, sizeof text, "lsn %llu, snapshot %llu, term %llu, age %.3f ms, node %.64s",
@@ -269,7 +261,7 @@ std::string Session::receipt_text() const {
 StatusOr<std::unique_ptr<Answer>> Session::show(const SessionCommand& command) {
   if (command.name == "scyper.receipt") return make_answer(command.tag, command.name, receipt_text());
   if (command.name == "scyper.lsn") {
-    const std::optional<query::Receipt> receipt = last_receipt();
+    const std::optional<query::Receipt>& receipt = receipt_;
     return make_answer(command.tag, command.name, std::to_string(receipt.has_value() ? receipt->lsn : 0));
   }
   if (command.name != "all") {

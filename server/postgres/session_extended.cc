@@ -135,7 +135,7 @@ Status Session::describe_here(std::string_view sql, const std::string& text, Sta
   const bool is_for_snapshots =
       queries != nullptr && !node->engine->has_temporary_tables(settings_->temporary_schema());
   if (statement->command.kind == query::CommandKind::kQuery && is_for_snapshots) {
-    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_));
+    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_, session_owner()));
     statement->parameters = std::move(description.parameters);
     statement->columns = std::move(description.columns);
     return {};

@@ -58,7 +58,7 @@ StatusOr<query::QueryOptions> Session::query_options() {
   options.freshness = settings_->freshness();
   options.timeout_us = settings_->statement_timeout_us();
   options.threads = settings_->threads();
-  options.client = "postgres " + std::to_string(start_.process);
+  options.client = options.owner = session_owner();
   options.pid = start_.process;
   options.time_us = block_time_us_;
   if (block_ == Block::kNone || !settings_->is_isolated()) return options;
@@ -66,7 +66,8 @@ StatusOr<query::QueryOptions> Session::query_options() {
     query::Freshness freshness = options.freshness;
     SCYPER_RETURN_IF_ERROR(context_->node->router.pin(&freshness));
     query::Receipt receipt;
-    SCYPER_ASSIGN_OR_RETURN(pinned_, context_->node->engine->queries()->open_session(freshness, &receipt));
+    SCYPER_ASSIGN_OR_RETURN(pinned_,
+                            context_->node->engine->queries()->open_session(freshness, &receipt, session_owner()));
     receipt_ = receipt;
   }
   options.session = pinned_;
@@ -98,7 +99,6 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   }
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
-  has_read_now_ = false;
   const std::string text = with_path(statement.command.text);
   run.sql = text;
   run.parameters = statement.parameters;
@@ -140,7 +140,10 @@ StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statem
   }
   for (const auto& [name, value] : std::exchange(changed_settings_, {}))
     SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
-  has_read_now_ = true;
+  // at least what it saw: looked up now, for what commits until somebody asks for the receipt was not there
+  receipt_.emplace();
+  receipt_->lsn = engine->log_info().last_lsn;
+  receipt_->node = engine->options().queries.node;
   return make_answer(std::move(result));
 }
 

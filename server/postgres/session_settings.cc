@@ -84,7 +84,7 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
     if (setting->name == "idle_in_transaction_session_timeout") idle_timeout_us_ = us;
   }
   if (setting->kind == SettingKind::kRole && owner_.set_role) {
-    SCYPER_RETURN_IF_ERROR(owner_.set_role(read, &owner_.roles));
+    SCYPER_RETURN_IF_ERROR(owner_.set_role(read, &owner_.roles, &owner_.role_ids));
   }
   if (setting->kind == SettingKind::kFreshness) {
     SCYPER_ASSIGN_OR_RETURN(freshness_, parse_freshness(value));
@@ -167,7 +167,8 @@ std::shared_ptr<const query::SettingValues> SessionSettings::given() const {
 
 std::string SessionSettings::with_path(std::string_view sql, bool has_temporary_tables) const {
   const auto path = has_temporary_tables ? query::path_with_temporary(schemas_, temporary_schema_) : schemas_;
-  return query::with_roles(owner_.roles, query::with_time_zone(zone_, query::with_search_path(path, sql)));
+  return query::with_roles(owner_.roles, owner_.role_ids,
+                           query::with_time_zone(zone_, query::with_search_path(path, sql)));
 }
 
 bool SessionSettings::is_isolated() const {

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "query/queries.h"
-#include "query/role.h"
+#include "query/role_mark.h"
 #include "query/search_path.h"
 #include "query/settings.h"
 
@@ -23,9 +23,10 @@ class SessionSettings {
   struct Owner {
     std::string user;
     query::SessionRoles roles = {};
+    query::RoleIds role_ids = {};
     bool is_superuser = true;
     // SET ROLE: whether it may; gives the roles of what comes.
-    std::function<Status(const std::string& name, query::SessionRoles* roles)> set_role = nullptr;
+    std::function<Status(const std::string& name, query::SessionRoles* roles, query::RoleIds* ids)> set_role = nullptr;
   };
   // is_secondary: shown as in_hot_standby. temporary_schema: of the session's temporary tables.
   SessionSettings(Owner owner, bool is_secondary, std::string temporary_schema = "");

@@ -213,11 +213,14 @@ Status Session::check_password(const std::string& user, const std::optional<Scra
 // The session is the role's from here on.
 Status Session::enter_role(const query::Catalog* catalog) {
   const query::Role* role = catalog->roles.find(user_);
-  if (role->id != query::kSuperuserId) roles_ = {user_, user_};
+  if (role->id != query::kSuperuserId) {
+    roles_ = {user_, user_};
+    role_ids_ = {role->id, role->id};
+  }
   if (role->is_superuser || role->connections_max < 0) return {};
-  if (!context_->sessions.add(user_, role->connections_max))
+  if (!context_->sessions.add(role->id, role->connections_max))
     return sql_error("53300", "too many connections for role \"" + user_ + "\"");
-  counted_role_ = user_;
+  counted_role_ = role->id;
   return {};
 }
 
@@ -245,7 +248,7 @@ bool ConnectionSlots::take(size_t at_most) {
   return false;
 }
 
-bool RoleSessions::add(const std::string& role, int32_t at_most) {
+bool RoleSessions::add(uint32_t role, int32_t at_most) {
   absl::MutexLock lock(&mutex_);
   int32_t& count = counts_[role];
   if (count >= at_most) return false;
@@ -253,7 +256,7 @@ bool RoleSessions::add(const std::string& role, int32_t at_most) {
   return true;
 }
 
-void RoleSessions::remove(const std::string& role) {
+void RoleSessions::remove(uint32_t role) {
   absl::MutexLock lock(&mutex_);
   if (--counts_[role] == 0) counts_.erase(role);
 }
@@ -304,13 +307,14 @@ StatusOr<std::string_view> Session::read_password() {
 Status Session::apply_parameters(const std::map<std::string, std::string>& parameters) {
   const bool is_secondary = dynamic_cast<SecondaryEngine*>(context_->node->engine) != nullptr;
   const auto catalog = context_->node->engine->catalog();
-  const query::Role* role = catalog == nullptr || roles_.empty() ? nullptr : catalog->roles.find(roles_.session);
+  const query::Role* role = catalog == nullptr || roles_.empty() ? nullptr : catalog->roles.find(role_ids_.session);
   settings_.emplace(
-      SessionSettings::Owner{user_, roles_, role == nullptr || role->is_superuser,
-                             [node = context_->node](const std::string& name, query::SessionRoles* roles) {
-                               const auto now = node->engine->catalog();
-                               return query::set_role(name, now == nullptr ? query::Roles() : now->roles, roles);
-                             }},
+      SessionSettings::Owner{
+          user_, roles_, role_ids_, role == nullptr || role->is_superuser,
+          [node = context_->node](const std::string& name, query::SessionRoles* roles, query::RoleIds* ids) {
+            const auto now = node->engine->catalog();
+            return query::set_role(name, now == nullptr ? query::Roles() : now->roles, roles, ids);
+          }},
       is_secondary, "pg_temp_" + std::to_string(start_.process));
   if (auto options = parameters.find("options"); options != parameters.end()) {
     const std::vector<std::string> words = words_of(options->second);
@@ -340,10 +344,11 @@ Status Session::apply_parameters(const std::map<std::string, std::string>& param
 
 void Session::enter_activity() {
   const auto catalog = context_->node->engine->catalog();
-  const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), roles_.empty() ? "" : roles_.session);
+  const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), role_ids_.session);
   query::SessionActivity first;
   first.pid = start_.process;
   first.user = user_;
+  first.role_id = role_ids_.session;
   first.address = start_.address;
   first.state = "idle";
   activity_ = std::make_unique<ActivityList::Session>(&context_->node->activity, std::move(first), rights,

@@ -84,6 +84,52 @@ def check_passwords(node):
     expect("psql lists roles and rights", "app|" in out and "app=r/scyper" in out and "team=a/scyper" in out, (out, err))
 
 
+class OpenSession:
+    """A session that stays open between statements."""
+
+    def __init__(self, node, user, password):
+        environment = {**os.environ, "PGCONNECT_TIMEOUT": "60", "PGSSLMODE": "disable", "PGPASSWORD": password}
+        self.psql = subprocess.Popen(["psql", "-X", "-Atq", "-w", "-v", "VERBOSITY=verbose", "-h", "localhost", "-p", str(node.port), "-U", user, "scyper"], text=True,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
+
+    def ask(self, sql):
+        self.psql.stdin.write(f"{sql};\n\\echo behind it\n")
+        self.psql.stdin.flush()
+        return "".join(iter(self.psql.stdout.readline, "behind it\n"))
+
+    def close(self):
+        self.psql.stdin.close()
+        self.psql.wait(timeout=60)
+
+
+def check_open_sessions(node):
+    """A session follows its role, whatever becomes of the name."""
+    def admin(*commands):
+        code, _, err = psql(node, *commands, password="sesame-of-admin")
+        expect(f"admin: {commands[0]}", code == 0, err)
+    admin("CREATE ROLE mover LOGIN PASSWORD 'sesame-of-own'", "CREATE ROLE crew", "GRANT crew TO mover", "GRANT SELECT ON items TO mover, crew")
+    session, acting = (OpenSession(node, "mover", "sesame-of-own") for _ in range(2))
+    try:
+        acting.ask("SET ROLE crew")
+        out = session.ask("SELECT current_user, count(*) > 0 FROM items") + acting.ask("SELECT current_user, session_user, count(*) > 0 FROM items")
+        expect("sessions of a role", out == "mover|t\ncrew|mover|t\n", out)
+        admin("ALTER ROLE mover RENAME TO moved", "ALTER ROLE crew RENAME TO team2", "CREATE ROLE mover SUPERUSER", "CREATE ROLE crew SUPERUSER")
+        out = session.ask("SELECT current_user, count(*) > 0 FROM items") + acting.ask("SELECT current_user, session_user, count(*) > 0 FROM items")
+        expect("it is renamed, and they go on", out == "moved|t\nteam2|moved|t\n", out)
+        for command in ("SELECT * FROM hidden", "CREATE ROLE x", "BEGIN; UPDATE items SET name = 'x'; ROLLBACK"):
+            for which in (session, acting):
+                out = which.ask(command)
+                expect(f"without the rights of who has its name now: {command}", "42501" in out, out)
+        admin("REVOKE ALL ON items FROM moved", "DROP ROLE moved", "CREATE ROLE moved SUPERUSER")
+        for which in (session, acting):
+            out = which.ask("SELECT count(*) FROM items")
+            expect("it is dropped, and they are nobody's", "28000" in out, out)
+    finally:
+        session.close()
+        acting.close()
+    admin("REVOKE ALL ON items FROM team2", "DROP ROLE mover, moved, crew, team2")
+
+
 def check_guessing(node):
     def refused():
         err = psql(node, "SELECT 1", user="victim", password="guess")[2]
@@ -218,6 +264,7 @@ def main():
         node = Node(scyperd, *flags, has_http=True)
         check_before(node)
         check_passwords(node)
+        check_open_sessions(node)
         check_guessing(node)
         check_secrets(node, data, log)
         expect("the node stops", node.stop() == 0)

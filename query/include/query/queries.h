@@ -47,6 +47,7 @@ struct QueriesOptions {
 
 struct QueryOptions {
   uint64_t session = 0;    // 0 = none
+  std::string owner;       // whose session it has to be
   Freshness freshness;     // without a session
   int64_t timeout_us = 0;  // 57014 beyond; counts from the call
   uint32_t threads = 1;
@@ -63,7 +64,7 @@ struct Receipt {
   uint64_t lsn = 0;
   uint64_t snapshot = 0;  // its number: of a global one in its term, else of this node's
   uint64_t term = 0;      // of a global one, 0 = the node's own
-  double age_ms = 0;      // of the snapshot when the query began to run
+  double age_ms = 0;      // of the state when the query began to run: at most so long newer commits were possible
   std::string node;
   double wait_ms = 0;  // for its turn and its snapshot
   double compile_ms = 0;
@@ -145,7 +146,7 @@ class Queries {
     std::vector<SqlType> parameters;
     std::vector<ResultColumn> columns;
   };
-  StatusOr<Description> describe(std::string_view sql, uint64_t session);
+  StatusOr<Description> describe(std::string_view sql, uint64_t session, const std::string& owner);
 
   // A secondary's replay stands at the cut of a global snapshot (query/snapshots.h).
   Status take_global_snapshot(uint64_t term, uint32_t snapshot, const Forker& fork) {
@@ -155,9 +156,10 @@ class Queries {
     snapshots_->miss_global(term, snapshot, why);
   }
 
-  // Pins a snapshot: all queries of the session run on it.
-  StatusOr<uint64_t> open_session(const Freshness& freshness, Receipt* receipt);
-  Status close_session(uint64_t session);
+  // Pins a snapshot: all queries of the session run on it. For others than its owner there is no such session, and
+  // its number cannot be guessed.
+  StatusOr<uint64_t> open_session(const Freshness& freshness, Receipt* receipt, const std::string& owner = "");
+  Status close_session(uint64_t session, const std::string& owner = "");
 
   struct Counters {
     Snapshots::Counters snapshots;
@@ -179,6 +181,7 @@ class Queries {
 
  private:
   struct Session {
+    std::string owner;
     Snapshots::Use snapshot;
     int64_t used_ns = 0;
   };
@@ -190,6 +193,7 @@ class Queries {
   };
 
   StatusOr<Snapshots::Use> snapshot_of(const QueryOptions& options, int64_t deadline_ns);
+  std::map<uint64_t, Session>::iterator find_session(uint64_t session, const std::string& owner);  // under mutex_
   StatusOr<PreparedPointer> prepare(std::string_view sql, const std::shared_ptr<const Catalog>& catalog, bool reuses);
   StatusOr<PreparedPointer> prepare_activity(std::string_view sql, const std::shared_ptr<const Catalog>& catalog,
                                              int32_t pid);
@@ -208,7 +212,6 @@ class Queries {
   const RealClock clock_;
   std::mutex mutex_;  // sessions, statements and counters
   std::map<uint64_t, Session> sessions_;
-  uint64_t last_session_ = 0;
   std::map<std::pair<std::string, uint64_t>, Statement> statements_;  // by text and catalog version
   uint64_t uses_ = 0;
   Counters counters_;

@@ -17,6 +17,7 @@ struct SessionActivity {
 
   int32_t pid = 0;  // pg_backend_pid(); by gRPC each statement has a number of its own, below 0
   std::string user;
+  uint32_t role_id = 0;  // Role::id of the user; 0: whoever has the name
   std::string application;
   std::string address;  // of the client
   int64_t begun_us = 0;

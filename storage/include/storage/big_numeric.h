@@ -6,8 +6,8 @@
 
 // What a numeric holds that 128 bits do not: more than 38 digits, NaN and infinities. Only numerics without a declared
 // precision of up to 38 have such values. Columns hold NaN and infinities; more than 38 digits live only while a
-// statement runs. A scale below 0 tells them apart. They are never the 64 bits of a small number (hi is not lo's sign), so code that is only for those
-// leaves them alone.
+// statement runs. A scale below 0 tells them apart. They are never the 64 bits of a small number (hi is not lo's sign),
+// so code that is only for those leaves them alone.
 namespace scyper {
 
 constexpr int32_t kBigScale = -1;  // lo: pointer to the magnitude; hi: BigNumeric

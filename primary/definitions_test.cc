@@ -245,7 +245,7 @@ TEST_P(DefinitionsTest, RecursionAsDeepAsItRanIsReplayed) {
 
 // Made one after the other, each finds the next one compiled; a restart compiles all of them at once.
 TEST_P(DefinitionsTest, ChainsOfRoutinesAreCompiledAtOnce) {
-  constexpr int kRoutines = 1500;
+  constexpr int kRoutines = 800;
   open();
   all({"CREATE TABLE t (v integer)", "CREATE FUNCTION f0(a integer) RETURNS integer LANGUAGE sql AS 'SELECT $1 + 1'"});
   for (int i = 1; i <= kRoutines; i++) {

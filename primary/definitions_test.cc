@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/simulated_disk.h"
 #include "query/role_mark.h"
 #include "testing/bank.h"
@@ -219,6 +220,81 @@ TEST_P(DefinitionsTest, ValuesThatChangeAreRefused) {
   restart();
   EXPECT_EQ(number(engine_.get(), "SELECT sum(a) FROM t WHERE d -> 'a' -> 0 = '1'"), 130);
   EXPECT_EQ(number(engine_.get(), "SELECT count(DISTINCT v) FROM t"), 6);
+}
+
+// What fitted a worker's stack fits when it is replayed: by other code, whose frames are larger, and on another thread.
+TEST_P(DefinitionsTest, RecursionAsDeepAsItRanIsReplayed) {
+  open();
+  all({"CREATE TABLE t (k integer PRIMARY KEY, v integer)",
+       "CREATE FUNCTION f(a integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN IF a <= 0 THEN RETURN 0; END IF; "
+       "RETURN 1 + f(a - 1); END $$"});
+  for (int i = 0; i < 300; i++) ASSERT_EQ(number(engine_.get(), "SELECT f(50)"), 50);  // so that it is compiled
+  int depth = 200'000;
+  int64_t rows = 0;
+  for (; depth > 100; depth -= depth / 20) {
+    const std::string outcome = state(engine_.get(), absl::StrCat("INSERT INTO t VALUES (", rows, ", f(", depth, "))"));
+    ASSERT_TRUE(outcome == "00000" || outcome == "54001") << outcome;
+    if (outcome == "00000" && ++rows == 2) break;
+  }
+  ASSERT_EQ(rows, 2);
+  EXPECT_GT(depth, 1000);
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t"), rows);
+  EXPECT_EQ(number(engine_.get(), "SELECT min(v) FROM t"), depth);
+}
+
+// Made one after the other, each finds the next one compiled; a restart compiles all of them at once.
+TEST_P(DefinitionsTest, ChainsOfRoutinesAreCompiledAtOnce) {
+  constexpr int kRoutines = 800;
+  open();
+  all({"CREATE TABLE t (v integer)", "CREATE FUNCTION f0(a integer) RETURNS integer LANGUAGE sql AS 'SELECT $1 + 1'"});
+  for (int i = 1; i <= kRoutines; i++) {
+    const std::string sql = absl::StrCat("CREATE FUNCTION f", i,
+                                         "(a integer) RETURNS integer LANGUAGE sql AS 'SELECT f", i - 1, "($1) + 1'");
+    ASSERT_EQ(state(engine_.get(), sql), "00000") << i;
+  }
+  const std::string call = absl::StrCat("INSERT INTO t VALUES (f", kRoutines, "(0))");
+  ASSERT_EQ(state(engine_.get(), call), "00000");
+  for (int i = 0; i < 2; i++) {
+    restart();
+    EXPECT_EQ(number(engine_.get(), "SELECT max(v) FROM t"), kRoutines + 1);
+    ASSERT_EQ(state(engine_.get(), call), "00000");
+  }
+  all({"DROP FUNCTION f0 CASCADE"});
+  EXPECT_EQ(state(engine_.get(), call), "42883");
+}
+
+// Numbers of objects are others in a replay, after definitions that were rolled back, or in another process.
+TEST_P(DefinitionsTest, WhatReadsTheCatalogIsLoggedAsRows) {
+  open();
+  all({"CREATE TABLE t (k integer PRIMARY KEY, v bigint)", "CREATE TYPE e AS ENUM ('a')",
+       "CREATE PROCEDURE p(k integer) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t SELECT k, max(oid) FROM pg_type; END "
+       "$$",
+       "CREATE VIEW relations AS SELECT oid, relname FROM pg_class"});
+  query::Database& database = engine_->database();
+  auto is_volatile = [&](const char* sql) {
+    auto prepared = database.prepare(sql);
+    EXPECT_TRUE(prepared.ok()) << sql;
+    auto program = database.program_of(**prepared);
+    EXPECT_TRUE(program.ok()) << sql << program.status();
+    return (*program)->footprint().is_volatile;
+  };
+  for (const char* sql :
+       {"INSERT INTO t SELECT 1, oid FROM pg_class WHERE relname = 't'", "CALL p(2)",
+        "INSERT INTO t SELECT 3, count(*) FROM relations", "INSERT INTO t VALUES (4, 't'::regclass::oid)",
+        "INSERT INTO t VALUES (5, to_regclass('t')::oid)", "UPDATE t SET v = tableoid",
+        "INSERT INTO t VALUES (6, 'e'::regtype::oid)",
+        "INSERT INTO t SELECT 7, length(pg_get_viewdef('relations'::regclass))",
+        "INSERT INTO t VALUES (8, length(version()))",
+        "INSERT INTO t SELECT 9, count(*) FROM information_schema.tables",
+        "INSERT INTO t VALUES (10, length(format_type(16, NULL)))"})
+    EXPECT_TRUE(is_volatile(sql)) << sql;
+  EXPECT_FALSE(is_volatile("INSERT INTO t VALUES (1, 1)"));
+  all({"INSERT INTO t SELECT 1, oid FROM pg_class WHERE relname = 't'", "CALL p(2)",
+       "INSERT INTO t VALUES (4, 'e'::regtype::oid)"});
+  const int64_t sum = number(engine_.get(), "SELECT sum(v) FROM t");
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(v) FROM t"), sum);
 }
 
 // What a zone's name means is up to a node's files: not the statement is logged then, but its rows.

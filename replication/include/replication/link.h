@@ -26,7 +26,7 @@ struct LinkOptions {
   PartitionSet partitions = PartitionSet::all();  // that it subscribes to
   int64_t call_us = 5'000'000;                    // until joining or asking for a ticket has failed
   std::shared_ptr<TlsFiles> tls;                  // null: none
-  // Where there are elections: whether redo of that node's term may be taken. May be empty.
+  // Where there are elections: whether redo of that node's term may be taken; term 0: whether this one's copies count.
   std::function<bool(uint64_t term, const std::string& node)> admits;
   // A channel for bulk data to where the primary waits. Empty: archives and the log come by gRPC alone.
   std::function<StatusOr<std::unique_ptr<BulkChannel>>(const ClusterId&, const BulkAddress&)> connect_bulk;

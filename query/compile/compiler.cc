@@ -20,6 +20,7 @@
 #include "compile/phases.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
+#include "compile/statement_kind.h"
 #include "compile/temporary.h"
 #include "ir/hand_over.h"
 #include "parse/plpgsql_parser.h"
@@ -383,12 +384,6 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
 namespace {
 constexpr size_t kDynamicProgramsMax = 256;
 constexpr size_t kDynamicBytesMax = size_t{64} << 20;  // of what they take, about
-
-bool runs_dynamically(ast::StatementKind kind) {
-  using Kind = ast::StatementKind;
-  return kind == Kind::kSelect || kind == Kind::kInsert || kind == Kind::kUpdate || kind == Kind::kDelete ||
-         kind == Kind::kMerge || kind == Kind::kCall;
-}
 
 // TRUNCATE as a block says it: it takes several steps.
 std::string truncate_block(const ast::TruncateStatement& truncate) {

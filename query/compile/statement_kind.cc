@@ -13,6 +13,12 @@ bool is_analysis(const ast::Statement& statement) {
   return options.ok() && options->analyze && !options->compiled;
 }
 
+bool runs_dynamically(ast::StatementKind kind) {
+  using Kind = ast::StatementKind;
+  return kind == Kind::kSelect || kind == Kind::kInsert || kind == Kind::kUpdate || kind == Kind::kDelete ||
+         kind == Kind::kMerge || kind == Kind::kCall;
+}
+
 bool changes_data(const ast::SelectStatement& select) {
   return std::any_of(select.with.tables.begin(), select.with.tables.end(),
                      [](const auto& table) { return table.statement->kind != ast::StatementKind::kSelect; });

@@ -20,4 +20,7 @@ bool changes_data(const ast::SelectStatement& select);
 // SELECT, WITH, VALUES, EXPLAIN, SHOW, COPY ... TO STDOUT: a statement that asks for rows and changes nothing.
 bool asks_for_rows(const ast::Statement& statement);
 
+// Statements that EXECUTE of a routine compiles to a program; it does others itself.
+bool runs_dynamically(ast::StatementKind kind);
+
 }  // namespace scyper::query

@@ -15,7 +15,7 @@ struct SetColumn {
   SqlType type;
   bool nullable = false;
 };
-std::vector<SetColumn> columns_of(const PlanNode& node) {
+std::vector<SetColumn> set_columns_of(const PlanNode& node) {
   std::vector<SetColumn> columns(node.outputs[0].size());
   for (size_t i = 0; i < columns.size(); i++) {
     columns[i].type = node.outputs[0][i]->type;
@@ -36,7 +36,7 @@ std::vector<SetColumn> columns_of(const PlanNode& node) {
 void Generator::gen_append(const PlanNode& node, const Body& body) {
   TupleLayout layout(0);
   StoredColumns columns;
-  std::vector<SetColumn> all = columns_of(node);
+  std::vector<SetColumn> all = set_columns_of(node);
   for (uint32_t i = 0; i < all.size(); i++)
     columns.push_back({{node.relation, i}, layout.add(all[i].type, all[i].nullable)});
   int64_t bytes = std::max<int64_t>(8, layout.bytes());
@@ -63,7 +63,7 @@ void Generator::gen_set(const PlanNode& node, const Body& body) {
   TupleLayout layout(sizeof(TupleEntry));
   GroupTable table;
   StoredColumns columns;
-  std::vector<SetColumn> all = columns_of(node);
+  std::vector<SetColumn> all = set_columns_of(node);
   for (uint32_t i = 0; i < all.size(); i++) {
     table.keys.push_back(layout.add(all[i].type, all[i].nullable));
     table.apart.push_back(true);

@@ -39,6 +39,10 @@ Status EngineTransaction::begin() {
 
 // --- the client's side ---
 
+Status EngineTransaction::adopt(TentativeBlock* block) {
+  return ask([block](Executor* executor) { return executor->adopt(block); });
+}
+
 Status EngineTransaction::ask(std::function<Status(Executor*)> work, bool is_last) {
   Request request;
   request.work = std::move(work);

@@ -11,6 +11,7 @@ namespace scyper::primary {
 
 class PartitionEngine;
 class Worker;
+struct TentativeBlock;
 
 // Exclusive work that waits for what its client asks next. The worker that leads runs it: the statements' changes lie
 // in that worker's log, which forks know how to take back, and while it waits it counts as paused. Threads: serve() the
@@ -21,6 +22,8 @@ class EngineTransaction final : public OpenTransaction {
   ~EngineTransaction() override;
   // Returns when it has the engine for itself.
   Status begin();
+  // Goes on with what the block has changed. An error: it is of no use any more.
+  Status adopt(TentativeBlock* block);
 
   uint64_t lsn() const override { return lsn_; }
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,

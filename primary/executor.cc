@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "query/error_status.h"
+#include "query/value_text.h"
 
 namespace scyper::primary {
 
@@ -13,6 +14,12 @@ using query::Interrupt;
 using query::Outcome;
 
 namespace {
+
+std::string value_text(const SqlType& type, const Datum& value) {
+  std::string text;
+  query::append_value(&text, type, value);
+  return text;
+}
 
 // Client ids are microseconds since 1970 and random bits behind them.
 constexpr uint32_t kClientIdRandomBits = 12;
@@ -55,7 +62,8 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
                                                               : query::RowsElsewhere::kNone),
       definitions_(query::open_definitions(environment->database)),
       scratch_(environment->options->scratch_bytes_max),
-      redo_check_(environment->database) {
+      redo_check_(environment->database),
+      applier_([this](TableId id) { return applier_catalog_->find_table(id).get(); }, value_text) {
   share_.number = number;
   share_.count = environment->options->workers;
   share_.has_shared = false;
@@ -74,7 +82,10 @@ int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool
   if (!commit) {
     self->take_back();
   } else if (!self->log_->empty()) {
-    if (!self->may_commit()) return 1;
+    Outcome outcome = Outcome::kOk;
+    self->blocked_by_ = self->find_obstacle(&outcome);
+    if (self->blocked_by_ != 0) context->fail("55P03", "could not obtain lock on row: an open block has it", false);
+    if (outcome != Outcome::kOk || self->blocked_by_ != 0 || !self->may_commit()) return 1;
     self->append_part();
     self->log_->commit();
     self->publish_definitions();
@@ -124,6 +135,8 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
       [[unlikely]] {
     return Verdict::kAnswered;
   }
+  if (TentativeJob* job = TentativeJob::of(*transaction); job != nullptr) [[unlikely]]
+    return run_job(job);
   const PreparedStatement& statement = prepared_of(*transaction);
   const Binding* binding = statement.binding();
   if (binding->catalog_version != environment_->catalog_version.load(std::memory_order_relaxed) ||
@@ -148,6 +161,11 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
     outcome = run(*binding->program, transaction->arguments.data(), limits, transaction->run_us_max);
   }
   Verdict verdict = Verdict::kAnswered;
+  if (const BlockId holder = find_obstacle(&outcome); holder != 0 && !has_committed_part_) [[unlikely]] {
+    take_back();
+    scratch_.reset();
+    return wait_for(transaction, 0, holder);
+  }
   if (outcome == Outcome::kOk && !may_commit(statement.number())) [[unlikely]]
     outcome = Outcome::kError;
   if (outcome == Outcome::kOk) [[likely]] {
@@ -437,7 +455,11 @@ uint64_t append_alone(ExecutorEnvironment* environment, std::string_view row_cha
 
 void Executor::answer(Transaction* transaction) {
   GroupCommit* log = environment_->log;
-  if (log == nullptr) return transaction->done(transaction);
+  const TentativeJob* job = TentativeJob::of(*transaction);
+  // A block's statement that gives no rows is answered by its COMMIT: that waits for what the statement has read.
+  const bool is_early =
+      job != nullptr && job->kind == TentativeJob::Kind::kStatement && transaction->result.columns.empty();
+  if (log == nullptr || is_early) return transaction->done(transaction);
   // In its partition it has read what this worker wrote before, and anywhere what ran alone before. Running alone it
   // has read what it wanted.
   const bool is_alone = transaction->crossing || transaction->statement == nullptr;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/postgres_epoch.h"
+#include "block_waits.h"
 #include "group_commit.h"
 #include "prepared_statement.h"
 #include "primary/engine.h"
@@ -22,8 +23,12 @@
 #include "query/rows_elsewhere.h"
 #include "redo_check.h"
 #include "redo_stream.h"
+#include "referenced_rows.h"
 #include "replay/compaction.h"
 #include "replay/request_window.h"
+#include "reservations.h"
+#include "storage/logged_apply.h"
+#include "tentative_block.h"
 
 namespace scyper::primary {
 
@@ -44,7 +49,9 @@ struct ExecutorEnvironment {
   std::atomic<uint64_t> catalog_version{0};  // changed only while all workers stand still
   // For programs that are bound anew by a worker. Does not wait.
   std::function<void(std::shared_ptr<const query::Program>)> request_companions;
-  Mutex definition_mutex;  // held while DDL, loads and companions change tables or catalog
+  Reservations reservations;    // of open blocks
+  BlockWaits* waits = nullptr;  // who waits for these
+  Mutex definition_mutex;       // held while DDL, loads and companions change tables or catalog
   RealClock clock;
 };
 
@@ -81,12 +88,14 @@ class Executor {
   enum class Verdict : uint8_t {
     kAnswered,  // status and result are set, done() is to be called
     kMoved,     // has left no trace, crossing is set: to be run again, alone
+    kParked,    // waits for an open block, and is not the caller's any more (block_waits.h)
   };
   Verdict execute(Transaction* transaction) noexcept;
   // A statement that is no program. Runs alone.
   void define(Transaction* transaction) noexcept;
   // Known to write nothing, by the program that it will run.
   bool is_read_only(const Transaction& transaction) const {
+    if (TentativeJob::of(transaction) != nullptr) return false;
     const Binding* binding = prepared_of(transaction).binding();
     return binding->catalog_version == environment_->catalog_version.load(std::memory_order_relaxed) &&
            binding->classification->is_read_only();
@@ -98,6 +107,8 @@ class Executor {
                       const StatementLimits& limits);
   // Whether the open transaction sees the catalog for which the statement's program was made.
   bool fits_open(const PreparedStatement& statement) const;
+  // Behind begin_open(): what the block has changed, with its savepoints. An error: end_open() must follow.
+  Status adopt(TentativeBlock* block);
   // A statement that fits_open().
   Status execute_open(const std::shared_ptr<const PreparedStatement>& statement, std::span<const Datum> parameters,
                       query::ResultSet* result, const StatementLimits& limits);
@@ -145,6 +156,23 @@ class Executor {
   Executor(uint32_t number, ExecutorEnvironment* environment, std::unique_ptr<storage::ChangeLog> log);
   Verdict execute_timed(Transaction* transaction) noexcept;
   Verdict execute_now(Transaction* transaction) noexcept;
+  StatusOr<BlockId> find_holder(BlockId own, const storage::UndoEntry* before);
+  BlockId holder_of_duplicate(BlockId own);
+  BlockId find_obstacle(query::Outcome* outcome) noexcept;
+  Verdict wait_for(Transaction* transaction, BlockId own, BlockId holder) noexcept;
+  Verdict run_job(TentativeJob* job) noexcept;
+  void enter_job(TentativeJob* job) noexcept;
+  void leave_job(TentativeBlock* block) noexcept;
+  Status apply_block(TentativeBlock* block, std::vector<size_t>* savepoints, const std::function<void()>& at_savepoint);
+  Status keep_sequences(TentativeBlock* block);
+  bool needs_exclusive(const storage::UndoEntry* before) const;
+  Status check_reserved(const storage::ChangeLog::Mark& before);
+  Status reserve(TentativeBlock* block, const storage::UndoEntry* before);
+  query::Outcome run_job_statement(TentativeJob* job, const Binding& binding, BlockId* holder) noexcept;
+  query::Outcome run_marked(const query::Program& program, Transaction* transaction,
+                            const storage::ChangeLog::Mark& mark) noexcept;
+  static void note_place(const Transaction& transaction, TentativeBlock* block);
+  query::Outcome commit_block(TentativeJob* job) noexcept;
   ExecutorCounters::Outcomes& outcomes_of(const PreparedStatement& statement) {
     return counters_.by_procedure[statement.procedure()];
   }
@@ -227,6 +255,13 @@ class Executor {
   // the worker's
   query::DeferredChecks deferred_;
   std::vector<query::OpenCursor> cursors_;  // that statements of an open transaction have left open
+  // Of tentative blocks.
+  const query::Catalog* applier_catalog_ = nullptr;  // while it applies
+  uint64_t applier_version_ = 0;                     // of the catalog that it knows
+  storage::LoggedApplier applier_;
+  ReferencedRows referenced_;
+  BlockId open_block_ = 0;  // that the open transaction has been
+  BlockId blocked_by_ = 0;  // COMMIT in a procedure has met what that block has reserved
 };
 
 }  // namespace scyper::primary

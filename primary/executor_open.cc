@@ -21,6 +21,7 @@ void Executor::begin_open() {
   savepoints_.clear();
   has_committed_part_ = false;
   running_ = nullptr;
+  open_block_ = 0;
   context_.transaction_time_us = environment_->clock.now_us() - kPostgresEpochUs;
   const bool records = environment_->options->redo != RedoMode::kNone;
   if (log_->records_redo() != records) log_->record_redo(records);
@@ -99,6 +100,7 @@ Status Executor::run_statement_open(query::ResultSet* result, const StatementLim
   Status status = run();
   kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());  // of dynamic SQL
   context_.pins.clear();
+  if (status.ok() && environment_->reservations.any()) status = check_reserved(before);
   if (status.ok()) query::keep_open_cursors(context_, &cursors_);
   context_.portals = nullptr;
   scratch_.reset();

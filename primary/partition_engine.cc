@@ -117,6 +117,8 @@ Status PartitionEngine::start(replay::WarmState* warm) {
     SCYPER_ASSIGN_OR_RETURN(database_, query::Database::create(database));
   }
   environment_.database = database_.get();
+  environment_.reservations.begin(options_.partitions);
+  environment_.waits = &waits_;
   environment_.options = &options_;
   SCYPER_ASSIGN_OR_RETURN(durability_, Durability::start(options_, &environment_, warm));
   environment_.catalog_version = database_->catalog()->version;
@@ -173,6 +175,7 @@ PartitionEngine::~PartitionEngine() {
 
 void PartitionEngine::stop_admission() {
   rendezvous_.begin_closing();
+  for (Transaction* transaction : waits_.close()) refuse_one(transaction, stopping_error(), Refusal::kStopping);
   for (auto& worker : workers_) worker->wake();
 }
 
@@ -591,6 +594,10 @@ PartitionEngine::LogInfo PartitionEngine::log_info() const {
 void PartitionEngine::tick() {
   int64_t now_ns = environment_.clock.monotonic_ns();
   for (auto& worker : workers_) worker->executor().check_time(now_ns);
+  for (const auto& [transaction, why] : waits_.take_over(now_ns)) {
+    const bool is_cancelled = transaction->cancelled != nullptr && transaction->cancelled->load();
+    refuse_one(transaction, why, is_cancelled ? Refusal::kCancelled : Refusal::kTimeout);
+  }
   check_copy(now_ns);
   if (++ticks_ % kTicksPerSum == 0) sum_counters();
 }

@@ -16,8 +16,10 @@
 #include "query/normalise.h"
 #include "read_verdicts.h"
 #include "rendezvous.h"
+#include "row_locking.h"
 #include "shared_statements.h"
 #include "statement_cache.h"
+#include "tentative_block.h"
 #include "ticker.h"
 #include "worker.h"
 
@@ -84,6 +86,19 @@ class PartitionEngine final : public Engine {
   // its arguments, which lie in *arena. nullptr: the transaction has to compile the text itself.
   std::shared_ptr<const PreparedStatement> find_for_open(std::string_view sql, std::span<const Datum> parameters,
                                                          std::vector<Datum>* values, query::ValueArena* arena);
+  // The same for a tentative block (tentative_block.h), whose errors are told.
+  StatusOr<std::shared_ptr<const PreparedStatement>> find_for_block(std::string_view sql,
+                                                                    std::span<const Datum> parameters,
+                                                                    std::vector<Datum>* values,
+                                                                    query::ValueArena* arena);
+  StatusOr<std::unique_ptr<OpenTransaction>> begin_tentative();
+  bool may_lock_rows(std::string_view sql) { return row_locking_.may_lock(sql, database_->catalog()); }
+  // Whether the statement's session has temporary tables.
+  bool has_temporary_tables_of(const StatementLimits& limits) const;
+  // Hands a block's statement or COMMIT to the worker that it belongs to.
+  void submit_job(TentativeJob* job);
+  Reservations& reservations() { return environment_.reservations; }
+  BlockWaits& waits() { return waits_; }
   // For an open transaction, which waits in it. Errors: this node takes no changes.
   Status push_open(ExclusiveWork* work);
   bool is_stopping() const { return rendezvous_.is_closing(); }
@@ -124,6 +139,9 @@ class PartitionEngine final : public Engine {
   Durability::Runner archive_runner();
   void request_companions(std::shared_ptr<const query::Program> program);
   bool push_exclusive(ExclusiveWork* work);
+  void queue_again(Transaction* transaction);
+  void refuse_one(Transaction* transaction, const Status& status, Refusal why);
+  Status admit_job(TentativeJob* job);
   Status admit_changes() const;
   void log_alone(std::string_view redo);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
@@ -154,6 +172,9 @@ class PartitionEngine final : public Engine {
   StatementCache statements_;
   SharedStatements shared_;
   ReadVerdicts verdicts_;
+  BlockWaits waits_{[this](Transaction* transaction) { queue_again(transaction); }};
+  std::atomic<BlockId> last_block_{0};
+  RowLocking row_locking_;
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ForkGate> fork_gate_;

@@ -178,12 +178,15 @@ void Worker::consider_leading() {
 }
 
 void Worker::run_one(Transaction* transaction) {
-  if (executor_->execute(transaction) == Executor::Verdict::kMoved) [[unlikely]] {
+  Executor::Verdict verdict = executor_->execute(transaction);
+  if (verdict == Executor::Verdict::kMoved) [[unlikely]] {
     if (!is_only_one_) return rendezvous_->push_again(transaction);
     // it has the node for itself already
-    Executor::Verdict verdict = executor_->execute(transaction);
-    CHECK(verdict == Executor::Verdict::kAnswered);
+    verdict = executor_->execute(transaction);
+    CHECK(verdict != Executor::Verdict::kMoved);
   }
+  if (verdict == Executor::Verdict::kParked) [[unlikely]]
+    return;
   executor_->answer(transaction);
 }
 

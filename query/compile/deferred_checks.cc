@@ -89,6 +89,7 @@ std::string DeferredChecks::mark_of(const ForeignKey& key, TableId table) {
 
 void DeferredChecks::begin(bool is_block) {
   is_block_ = is_block;
+  has_locks_ = false;
   if (!events_.empty()) events_.clear();
   memory_.clear();
   all_deferred_.reset();

@@ -2,6 +2,7 @@
 #include "compile/compiler.h"
 #include "compile/program_parts.h"
 #include "compile/temporary.h"
+#include "query/deferred_checks.h"
 #include "runtime/function_body.h"
 
 // Advisory locks. Those of a transaction are free unless a session holds them: what asks for one runs beside no other
@@ -37,6 +38,7 @@ int32_t fail_held(ExecContext* c) {
 int32_t lock_transaction(ExecContext* c, const Datum* args, int64_t count, bool is_shared, bool tries, Datum* out) {
   const bool is_free =
       c->program->parts().compiler->locks()->is_free(lock_key(args, count), session_temporary_schema(), is_shared);
+  if (is_free && c->deferred != nullptr) c->deferred->note_lock();
   if (tries) return give_bool(out, is_free);
   return is_free ? give(out, std::string_view()) : fail_held(c);
 }

@@ -7,6 +7,7 @@
 #include "base/internal_error.h"
 #include "postgres/running.h"
 #include "postgres/session.h"
+#include "primary/blocks.h"
 #include "query/refused_in_blocks.h"
 #include "query/shown_columns.h"
 
@@ -153,7 +154,8 @@ std::string Session::with_path(std::string_view sql) const {
 
 // What the block has read before it writes is still so, where its isolation promises that.
 Status Session::open_block() {
-  SCYPER_ASSIGN_OR_RETURN(open_, context_->node->engine->begin());
+  SCYPER_ASSIGN_OR_RETURN(
+      open_, settings_->is_isolated() ? context_->node->engine->begin() : primary::begin_block(context_->node->engine));
   const bool has_changed = pinned_ != 0 && receipt_.has_value() && receipt_->lsn != open_->lsn();
   if (has_changed && settings_->is_isolated()) {
     open_.reset();

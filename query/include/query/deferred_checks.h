@@ -33,6 +33,12 @@ class DeferredChecks {
   void begin(bool is_block);
   bool is_block() const { return is_block_; }
   bool empty() const { return events_.empty(); }
+  // Something of the transaction is for its end: checks that wait, SET CONSTRAINTS, locks of the transaction.
+  bool reaches_end() const {
+    return !events_.empty() || all_deferred_.has_value() || !set_deferred_.empty() || has_locks_;
+  }
+  // The transaction has taken an advisory lock that it keeps until its end.
+  void note_lock() { has_locks_ = true; }
   // The row at hand breaks a constraint, which the context's error says. True: the check waits, and the error is gone.
   bool defer(ExecContext* context, std::string_view mark, const Datum* key, const SqlType* types, int64_t count);
   // SET CONSTRAINTS. names: empty = ALL. Looks at once at what has waited for constraints that are immediate now.
@@ -71,6 +77,7 @@ class DeferredChecks {
 
   const Mode mode_;
   bool is_block_ = false;
+  bool has_locks_ = false;
   std::vector<Event> events_;
   ValueArena memory_;                 // of the events' values
   std::optional<bool> all_deferred_;  // SET CONSTRAINTS ALL

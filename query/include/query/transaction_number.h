@@ -12,11 +12,16 @@ class TransactionNumber {
   static void begin_program() {
     if (!is_open_) number_ = 0;
   }
-  static void begin_open() {
-    number_ = 0;
+  // number: that it has drawn before, when it comes back to a thread; 0 = none.
+  static void begin_open(int64_t number = 0) {
+    number_ = number;
     is_open_ = true;
   }
-  static void end_open() { is_open_ = false; }
+  // What it has drawn.
+  static int64_t end_open() {
+    is_open_ = false;
+    return number_;
+  }
   static int64_t current();
 
  private:

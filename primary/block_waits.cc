@@ -1,0 +1,129 @@
+#include "block_waits.h"
+
+#include <cstdlib>
+#include <string_view>
+
+namespace scyper::primary {
+
+namespace {
+
+// 0: none. The setting is a number, of milliseconds unless a unit follows.
+int64_t lock_timeout_ns(const Transaction& transaction) {
+  if (transaction.settings == nullptr) return 0;
+  const auto found = transaction.settings->find("lock_timeout");
+  if (found == transaction.settings->end()) return 0;
+  static constexpr std::pair<std::string_view, double> kUnits[] = {{"us", 1e3},   {"ms", 1e6},   {"s", 1e9},
+                                                                   {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+  char* unit = nullptr;
+  const double number = std::strtod(found->second.c_str(), &unit);
+  while (*unit == ' ') ++unit;
+  const std::string_view name = unit;
+  double scale = 1e6;
+  for (const auto& [known, ns] : kUnits) {
+    if (name == known) scale = ns;
+  }
+  return static_cast<int64_t>(number * scale);
+}
+
+Status why_over(const Transaction& transaction, int64_t lock_deadline_ns, int64_t now_ns) {
+  if (transaction.cancelled != nullptr && transaction.cancelled->load(std::memory_order_relaxed))
+    return sql_error("57014", "canceling statement due to user request");
+  if (transaction.deadline_ns != 0 && now_ns >= transaction.deadline_ns)
+    return sql_error("57014", "canceling statement due to statement timeout");
+  if (lock_deadline_ns != 0 && now_ns >= lock_deadline_ns)
+    return sql_error("55P03", "canceling statement due to lock timeout");
+  return {};
+}
+
+}  // namespace
+
+void BlockWaits::open(BlockId block) {
+  MutexLock lock(&mutex_);
+  blocks_[block];
+}
+
+// Each block waits for one other at most, so the cycle is a chain that comes back.
+bool BlockWaits::closes_cycle(BlockId waiter, BlockId holder) const {
+  while (holder != waiter) {
+    const auto block = blocks_.find(holder);
+    if (block == blocks_.end() || block->second.waits_for == 0) return false;
+    holder = block->second.waits_for;
+  }
+  return true;
+}
+
+BlockWaits::Parked BlockWaits::park(Transaction* transaction, BlockId waiter, BlockId holder, int64_t now_ns) {
+  MutexLock lock(&mutex_);
+  if (is_closed_) return Parked::kClosed;
+  const auto block = blocks_.find(holder);
+  if (block == blocks_.end()) return Parked::kHasEnded;
+  if (waiter != 0) {
+    if (closes_cycle(waiter, holder)) return Parked::kCycle;
+    blocks_[waiter].waits_for = holder;
+  }
+  const int64_t lock_ns = lock_timeout_ns(*transaction);
+  block->second.waiting.push_back({transaction, waiter, lock_ns == 0 ? 0 : now_ns + lock_ns});
+  count_.fetch_add(1, std::memory_order_relaxed);
+  return Parked::kYes;
+}
+
+void BlockWaits::leave(const Waiting& waiting) {
+  count_.fetch_sub(1, std::memory_order_relaxed);
+  if (waiting.block == 0) return;
+  if (const auto waiter = blocks_.find(waiting.block); waiter != blocks_.end()) waiter->second.waits_for = 0;
+}
+
+std::vector<BlockWaits::Waiting> BlockWaits::take(Block* block) {
+  std::vector<Waiting> waiting = std::exchange(block->waiting, {});
+  for (const Waiting& each : waiting) leave(each);
+  return waiting;
+}
+
+void BlockWaits::wake(BlockId block) {
+  std::vector<Waiting> waiting;
+  {
+    MutexLock lock(&mutex_);
+    if (const auto found = blocks_.find(block); found != blocks_.end()) waiting = take(&found->second);
+  }
+  for (const Waiting& each : waiting) requeue_(each.transaction);
+}
+
+void BlockWaits::end(BlockId block) {
+  std::vector<Waiting> waiting;
+  {
+    MutexLock lock(&mutex_);
+    const auto found = blocks_.find(block);
+    if (found == blocks_.end()) return;
+    waiting = take(&found->second);
+    blocks_.erase(found);
+  }
+  for (const Waiting& each : waiting) requeue_(each.transaction);
+}
+
+std::vector<std::pair<Transaction*, Status>> BlockWaits::take_over(int64_t now_ns) {
+  std::vector<std::pair<Transaction*, Status>> over;
+  if (!any()) return over;
+  MutexLock lock(&mutex_);
+  for (auto& [id, block] : blocks_) {
+    std::erase_if(block.waiting, [&](const Waiting& waiting) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      Status why = why_over(*waiting.transaction, waiting.lock_deadline_ns, now_ns);
+      if (why.ok()) return false;
+      leave(waiting);
+      over.emplace_back(waiting.transaction, std::move(why));
+      return true;
+    });
+  }
+  return over;
+}
+
+std::vector<Transaction*> BlockWaits::close() {
+  std::vector<Transaction*> all;
+  MutexLock lock(&mutex_);
+  is_closed_ = true;
+  for (auto& [id, block] : blocks_) {
+    for (const Waiting& each : take(&block)) all.push_back(each.transaction);
+  }
+  return all;
+}
+
+}  // namespace scyper::primary

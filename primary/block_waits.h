@@ -1,0 +1,67 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "primary/engine.h"
+#include "reservations.h"
+
+namespace scyper::primary {
+
+// Transactions that wait for an open block, which has reserved what they need. They have left no trace and hold no
+// worker. They are queued again when the block ends or gives something back, and end by themselves when their time is
+// over.
+// Threads: any.
+class BlockWaits {
+ public:
+  // Takes a transaction over: to its queue, or to whom it refuses it.
+  using Requeue = std::function<void(Transaction*)>;
+  explicit BlockWaits(Requeue requeue) : requeue_(std::move(requeue)) {}
+
+  void open(BlockId block);
+  enum class Parked : uint8_t {
+    kYes,       // the transaction is not the caller's any more
+    kHasEnded,  // the holder: to be tried again at once
+    kCycle,     // the holder waits for the waiter, maybe by way of others: 40P01
+    kClosed
+  };
+  // waiter: the block whose statement it is; 0: it holds nothing.
+  Parked park(Transaction* transaction, BlockId waiter, BlockId holder, int64_t now_ns);
+  // The block has given something back.
+  void wake(BlockId block);
+  void end(BlockId block);
+
+  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+  // Those whose time is over, who were cancelled, and why: the caller answers them.
+  std::vector<std::pair<Transaction*, Status>> take_over(int64_t now_ns);
+  // Nobody waits from now on; those who did: the caller answers them.
+  std::vector<Transaction*> close();
+
+ private:
+  struct Waiting {
+    Transaction* transaction;
+    BlockId block;
+    int64_t lock_deadline_ns;  // 0: none
+  };
+  struct Block {
+    BlockId waits_for = 0;
+    std::vector<Waiting> waiting;
+  };
+  bool closes_cycle(BlockId waiter, BlockId holder) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<Waiting> take(Block* block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void leave(const Waiting& waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Requeue requeue_;
+  std::atomic<uint64_t> count_{0};
+  Mutex mutex_;
+  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<BlockId, Block> blocks_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace scyper::primary

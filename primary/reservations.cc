@@ -1,0 +1,66 @@
+#include "reservations.h"
+
+#include <algorithm>
+
+namespace scyper::primary {
+
+using storage::RowClaim;
+
+void Reservations::begin(uint32_t partitions) {
+  for (uint32_t i = 0; i <= partitions; ++i) sets_.push_back(std::make_unique<Set>());
+}
+
+uint32_t Reservations::set_of(const RowClaim& claim) {
+  const bool is_shared = claim.partition->table->schema().scheme == storage::PartitionScheme::kShared;
+  return is_shared ? 0 : claim.partition->partition + 1;
+}
+
+BlockId Reservations::find_holder(const RowClaim& claim, BlockId own) const {
+  const Set& set = *sets_[set_of(claim)];
+  MutexLock lock(&set.mutex);
+  const auto found = set.names.find(absl::string_view(claim.name.data(), claim.name.size()));
+  if (found == set.names.end()) return 0;
+  for (const auto& [holder, held] : found->second) {
+    if (holder != own && storage::excludes(held, claim.lock)) return holder;
+  }
+  return 0;
+}
+
+void Reservations::add(const RowClaim& claim, BlockId own, std::vector<Held>* held) {
+  const uint32_t number = set_of(claim);
+  Set& set = *sets_[number];
+  MutexLock lock(&set.mutex);
+  Holders& holders = set.names[std::string(claim.name)];
+  const auto mine = std::find_if(holders.begin(), holders.end(), [own](const auto& each) { return each.first == own; });
+  std::optional<storage::RowLock> before;
+  if (mine == holders.end()) {
+    holders.emplace_back(own, claim.lock);
+  } else {
+    if (mine->second >= claim.lock) return;
+    before = std::exchange(mine->second, claim.lock);
+  }
+  held->push_back({number, std::string(claim.name), before});
+  count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Reservations::release(BlockId own, size_t kept, std::vector<Held>* held) {
+  while (held->size() > kept) {
+    const Held& last = held->back();
+    Set& set = *sets_[last.set];
+    MutexLock lock(&set.mutex);
+    const auto found = set.names.find(last.name);
+    Holders& holders = found->second;
+    const auto mine =
+        std::find_if(holders.begin(), holders.end(), [own](const auto& each) { return each.first == own; });
+    if (last.before.has_value()) {
+      mine->second = *last.before;
+    } else {
+      holders.erase(mine);
+    }
+    if (holders.empty()) set.names.erase(found);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    held->pop_back();
+  }
+}
+
+}  // namespace scyper::primary

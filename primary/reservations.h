@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/mutex.h"
+#include "storage/row_claims.h"
+
+namespace scyper::primary {
+
+using BlockId = uint64_t;  // 0: none
+
+// Rows and keys that open blocks keep for themselves until they end: what they have changed or locked. The blocks'
+// changes are not in the tables between two of their statements (tentative_block.h), so this is all that others can
+// see of them.
+// A set per partition, and one for shared tables. Each has a mutex, because rows of shared tables are reserved by the
+// workers of several partitions (foreign keys refer to them). Others look at a set only where any() says so.
+// Threads: any. A look is exact for whoever owns the partition, or runs alone.
+class Reservations {
+ public:
+  // Once, before all else.
+  void begin(uint32_t partitions);
+
+  // What one block has reserved, in order; it is its owner's list.
+  struct Held {
+    uint32_t set;
+    std::string name;
+    std::optional<storage::RowLock> before;  // the block's lock that this one has made stronger
+  };
+
+  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  // Another block that has what the claim excludes; 0: none.
+  BlockId find_holder(const storage::RowClaim& claim, BlockId own) const;
+  // Nobody holds it who is excluded. Nothing to do where the block has as strong a lock already.
+  void add(const storage::RowClaim& claim, BlockId own, std::vector<Held>* held);
+  // Gives back what came behind the first `kept` ones.
+  void release(BlockId own, size_t kept, std::vector<Held>* held);
+
+ private:
+  using Holders = std::vector<std::pair<BlockId, storage::RowLock>>;
+  struct Set {
+    mutable Mutex mutex;
+    absl::flat_hash_map<std::string, Holders> names ABSL_GUARDED_BY(mutex);
+  };
+  static uint32_t set_of(const storage::RowClaim& claim);
+
+  std::vector<std::unique_ptr<Set>> sets_;  // shared tables', then by partition
+  std::atomic<uint64_t> count_{0};          // of all Held
+};
+
+}  // namespace scyper::primary

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "query/catalog.h"
+
+namespace scyper::primary {
+
+// Whether a text has FOR UPDATE, FOR SHARE or their kin, as far as its words tell.
+bool has_locking_words(std::string_view sql);
+
+// Which statements may lock rows until their block ends: those that say so, and those that mention a routine which
+// does, or which mentions such a routine. Told by the words of their texts: a statement too many only runs alone.
+// Threads: any.
+class RowLocking {
+ public:
+  bool may_lock(std::string_view sql, const std::shared_ptr<const query::Catalog>& catalog);
+
+ private:
+  struct Routines {
+    uint64_t version = 0;            // of the catalog
+    std::vector<std::string> names;  // in lower case
+    bool triggers_lock = false;
+  };
+  static Routines routines_of(const query::Catalog& catalog);
+
+  Mutex mutex_;
+  Routines routines_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace scyper::primary

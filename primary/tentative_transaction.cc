@@ -1,0 +1,138 @@
+#include "tentative_transaction.h"
+
+#include <utility>
+
+#include "engine_transaction.h"
+#include "partition_engine.h"
+#include "primary/blocks.h"
+
+namespace scyper::primary {
+
+namespace {
+// A block whose statements have applied so much again is faster where nothing is taken back.
+constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
+}  // namespace
+
+TentativeTransaction::TentativeTransaction(PartitionEngine* engine, BlockId id)
+    : engine_(engine), lsn_(engine->last_lsn()), block_(id) {
+  engine_->waits().open(id);
+}
+
+TentativeTransaction::~TentativeTransaction() {
+  exclusive_.reset();
+  end();
+}
+
+// Whoever waits for the block goes on.
+void TentativeTransaction::end() {
+  if (std::exchange(has_ended_, true)) return;
+  engine_->reservations().release(block_.id, 0, &block_.held);
+  engine_->waits().end(block_.id);
+}
+
+// Returns when it has been answered, and no worker looks at it any more.
+Status TentativeTransaction::run_job(TentativeJob* job) {
+  engine_->submit_job(job);
+  job->completion.wait();
+  return std::move(job->status);
+}
+
+Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                                     const StatementLimits& limits) {
+  if (exclusive_ != nullptr) return exclusive_->execute(sql, parameters, result, limits);
+  TentativeJob job(&block_, TentativeJob::Kind::kStatement);
+  query::ValueArena arena;
+  SCYPER_ASSIGN_OR_RETURN(auto statement, engine_->find_for_block(sql, parameters, &job.arguments, &arena));
+  if (statement->prepared().kind() == query::Prepared::Kind::kRows)
+    return engine_->execute(sql, parameters, result, limits);
+  const bool is_tentative = statement->is_program() && !engine_->may_lock_rows(sql) &&
+                            block_.applied_bytes <= kAppliedBytesMax && !engine_->has_temporary_tables_of(limits);
+  if (is_tentative) {
+    job.statement = last_statement_ = std::move(statement);
+    job.deadline_ns = limits.deadline_ns;
+    job.cancelled = limits.cancelled;
+    job.settings = limits.settings;
+    job.changed_settings = limits.changed_settings;
+    std::swap(job.result, *result);
+    Status status = run_job(&job);
+    std::swap(job.result, *result);
+    cursors_.insert(cursors_.end(), std::make_move_iterator(job.cursors.begin()),
+                    std::make_move_iterator(job.cursors.end()));
+    if (!job.needs_exclusive) return status;
+  }
+  SCYPER_RETURN_IF_ERROR(become_exclusive());
+  return exclusive_->execute(sql, parameters, result, limits);
+}
+
+// What it has reserved stays so until it ends: others who wait for it run behind it.
+Status TentativeTransaction::become_exclusive() {
+  auto exclusive = std::make_unique<EngineTransaction>(engine_);
+  SCYPER_RETURN_IF_ERROR(exclusive->begin());
+  SCYPER_RETURN_IF_ERROR(exclusive->adopt(&block_));
+  exclusive_ = std::move(exclusive);
+  return {};
+}
+
+StatusOr<std::unique_ptr<CopyIn>> TentativeTransaction::open_copy(std::string_view sql) {
+  if (exclusive_ == nullptr) SCYPER_RETURN_IF_ERROR(become_exclusive());
+  return exclusive_->open_copy(sql);
+}
+
+Status TentativeTransaction::describe(std::string_view sql, const StatementLimits& limits,
+                                      std::vector<SqlType>* parameters, std::vector<query::ResultColumn>* columns) {
+  if (exclusive_ != nullptr) return exclusive_->describe(sql, limits, parameters, columns);
+  SCYPER_ASSIGN_OR_RETURN(const auto statement, engine_->prepare(sql));
+  *parameters = statement->parameter_types();
+  *columns = statement->columns();
+  return {};
+}
+
+Status TentativeTransaction::set_savepoint() {
+  if (exclusive_ != nullptr) return exclusive_->set_savepoint();
+  block_.savepoints.push_back({block_.redo.size(), block_.held.size()});
+  return {};
+}
+
+Status TentativeTransaction::roll_back_to(size_t savepoint) {
+  if (exclusive_ != nullptr) return exclusive_->roll_back_to(savepoint);
+  block_.savepoints.resize(savepoint + 1);
+  block_.redo.resize(block_.savepoints.back().redo_bytes);
+  engine_->reservations().release(block_.id, block_.savepoints.back().held, &block_.held);
+  engine_->waits().wake(block_.id);
+  return {};
+}
+
+Status TentativeTransaction::release(size_t savepoint) {
+  if (exclusive_ != nullptr) return exclusive_->release(savepoint);
+  block_.savepoints.resize(savepoint);
+  return {};
+}
+
+// The answer comes when the log holds what was written.
+Status TentativeTransaction::commit() {
+  Status status;
+  if (exclusive_ != nullptr) {
+    status = exclusive_->commit();
+  } else if (block_.has_changes()) {
+    TentativeJob job(&block_, TentativeJob::Kind::kCommit);
+    job.statement = last_statement_;
+    status = run_job(&job);
+  }
+  end();
+  return status;
+}
+
+std::vector<query::OpenCursor> TentativeTransaction::take_cursors() {
+  std::vector<query::OpenCursor> cursors = std::exchange(cursors_, {});
+  if (exclusive_ == nullptr) return cursors;
+  std::vector<query::OpenCursor> later = exclusive_->take_cursors();
+  cursors.insert(cursors.end(), std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
+  return cursors;
+}
+
+StatusOr<std::unique_ptr<OpenTransaction>> begin_block(Engine* engine) {
+  auto* node = dynamic_cast<PartitionEngine*>(engine);
+  return node == nullptr ? engine->begin() : node->begin_tentative();
+}
+
+}  // namespace scyper::primary

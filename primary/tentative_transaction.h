@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "primary/open_transaction.h"
+#include "tentative_block.h"
+
+namespace scyper::primary {
+
+class EngineTransaction;
+class PartitionEngine;
+
+// An open transaction that stops nobody: its statements are jobs of a tentative block (tentative_block.h). What cannot
+// be done so (definitions, COPY, temporary tables, what reaches to the end of the transaction) makes it exclusive from
+// there on: an EngineTransaction that adopts what the block has changed.
+class TentativeTransaction final : public OpenTransaction {
+ public:
+  TentativeTransaction(PartitionEngine* engine, BlockId id);
+  ~TentativeTransaction() override;
+
+  uint64_t lsn() const override { return lsn_; }
+  Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                 const StatementLimits& limits) override;
+  StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) override;
+  Status describe(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
+                  std::vector<query::ResultColumn>* columns) override;
+  Status set_savepoint() override;
+  Status roll_back_to(size_t savepoint) override;
+  Status release(size_t savepoint) override;
+  Status commit() override;
+  std::vector<query::OpenCursor> take_cursors() override;
+
+ private:
+  Status run_job(TentativeJob* job);
+  Status become_exclusive();
+  void end();
+
+  PartitionEngine* const engine_;
+  const uint64_t lsn_;
+  TentativeBlock block_;
+  std::shared_ptr<const Statement> last_statement_;  // for what counts the commit
+  std::vector<query::OpenCursor> cursors_;
+  std::unique_ptr<EngineTransaction> exclusive_;  // from then on
+  bool has_ended_ = false;
+};
+
+}  // namespace scyper::primary

@@ -56,4 +56,13 @@ Status check_block_catalog(const TentativeBlock& block, const Catalog& now) {
                    "A table that the block has changed was defined anew. The transaction might succeed if retried.");
 }
 
+bool has_references(const query::Catalog& catalog, std::string_view table) {
+  const auto found = catalog.find_table(table);
+  if (found == nullptr) return true;
+  const auto rules = catalog.rules.find(found->schema().id);
+  if (rules != catalog.rules.end() && !rules->second.foreign_keys.empty()) return true;
+  return std::any_of(catalog.triggers.begin(), catalog.triggers.end(),
+                     [table](const auto& trigger) { return trigger.first.first == table; });
+}
+
 }  // namespace scyper::primary

@@ -42,6 +42,20 @@ void BlockWaits::open(BlockId block) {
   blocks_[block];
 }
 
+void BlockWaits::note_holder(BlockId block) {
+  MutexLock lock(&mutex_);
+  if (const auto found = blocks_.find(block); found != blocks_.end()) found->second.is_holder = true;
+}
+
+std::vector<BlockId> BlockWaits::holders(BlockId own) {
+  std::vector<BlockId> all;
+  MutexLock lock(&mutex_);
+  for (const auto& [id, block] : blocks_) {
+    if (block.is_holder && id != own) all.push_back(id);
+  }
+  return all;
+}
+
 // Each block waits for one other at most, so the cycle is a chain that comes back.
 bool BlockWaits::closes_cycle(BlockId waiter, BlockId holder) const {
   while (holder != waiter) {

@@ -24,6 +24,10 @@ class BlockWaits {
   explicit BlockWaits(Requeue requeue) : requeue_(std::move(requeue)) {}
 
   void open(BlockId block);
+  // The block has reserved something.
+  void note_holder(BlockId block);
+  // The other blocks that have.
+  std::vector<BlockId> holders(BlockId own);
   enum class Parked : uint8_t {
     kYes,       // the transaction is not the caller's any more
     kHasEnded,  // the holder: to be tried again at once
@@ -51,6 +55,7 @@ class BlockWaits {
   };
   struct Block {
     BlockId waits_for = 0;
+    bool is_holder = false;
     std::vector<Waiting> waiting;
   };
   bool closes_cycle(BlockId waiter, BlockId holder) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -69,6 +69,14 @@ Status EngineTransaction::execute(std::string_view sql, std::span<const Datum> p
   });
 }
 
+Status EngineTransaction::copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result) {
+  return ask([&](Executor* executor) -> Status {
+    if (rows->program()->catalog_version() != engine_->catalog()->version)
+      return sql_error("40001", "table \"" + rows->target().table + "\" has changed while COPY read its input");
+    return executor->copy_open(rows, result, limits);
+  });
+}
+
 StatusOr<std::unique_ptr<CopyIn>> EngineTransaction::open_copy(std::string_view sql) {
   std::unique_ptr<query::CopyRows> rows;
   SCYPER_RETURN_IF_ERROR(ask([&](Executor* executor) { return executor->open_copy(sql, &rows); }));

@@ -24,6 +24,8 @@ class EngineTransaction final : public OpenTransaction {
   Status begin();
   // Goes on with what the block has changed. An error: it is of no use any more.
   Status adopt(TentativeBlock* block);
+  // The rows of a COPY that was opened outside. 40001 where a definition has come in between.
+  Status copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result);
 
   uint64_t lsn() const override { return lsn_; }
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,

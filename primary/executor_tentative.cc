@@ -92,6 +92,7 @@ Executor::Verdict Executor::wait_for(Transaction* transaction, BlockId own, Bloc
 // --- jobs ---
 
 Executor::Verdict Executor::run_job(TentativeJob* job) noexcept {
+  if (job->kind == TentativeJob::Kind::kWait) return Verdict::kAnswered;
   const Binding* binding = nullptr;
   if (job->kind == TentativeJob::Kind::kStatement) {
     const PreparedStatement& statement = prepared_of(*job);
@@ -227,7 +228,9 @@ Status Executor::reserve(TentativeBlock* block, const storage::UndoEntry* before
   }
   SCYPER_RETURN_IF_ERROR(storage::visit_claims(*log_, before, visit).status());
   referenced_.use(environment_->database->catalog());
-  return referenced_.visit(*log_, before, context_.partition, visit).status();
+  const Status status = referenced_.visit(*log_, before, context_.partition, visit).status();
+  if (!block->held.empty() && !std::exchange(block->is_noted, true)) environment_->waits->note_holder(block->id);
+  return status;
 }
 
 // Sets the transaction's status, but for kMisclassified and where it has to wait for *holder.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "block_catalog.h"
 #include "engine_transaction.h"
 #include "primary/warm_engine.h"
 
@@ -463,6 +464,9 @@ Status PartitionEngine::load(std::string_view table, std::span<const Datum> valu
   if (bytes > kLoadBytesMax) return sql_error("54000", "a load has too many bytes: send the rows in several");
   return run_exclusively([&]() -> Status {
     if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
+    if (environment_.reservations.any() && has_references(*database_->catalog(), table))
+      return sql_error("55006",
+                       "a table with foreign keys or triggers cannot be loaded while blocks are open: use COPY");
     std::string redo;
     const bool logs = options_.redo != RedoMode::kNone;
     SCYPER_RETURN_IF_ERROR(database_->load(table, values, logs ? &redo : nullptr));
@@ -503,24 +507,6 @@ StatusOr<std::unique_ptr<CopyIn>> PartitionEngine::open_copy(std::string_view sq
 // One whose memory counts among all others'.
 std::unique_ptr<CopyIn> PartitionEngine::make_copy(EngineCopy::Filler fill, std::unique_ptr<query::CopyRows> rows) {
   return std::make_unique<EngineCopy>(std::move(fill), &copy_memory_, std::move(rows));
-}
-
-Status PartitionEngine::copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result) {
-  SCYPER_RETURN_IF_ERROR(admit_changes());
-  RunningCopy running{limits, {}};
-  return run_exclusively([&]() -> Status {
-    if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
-    query::DefinitionRun run;
-    run.time_us = environment_.clock.now_us() - kPostgresEpochUs;
-    run.wants_rows = options_.redo != RedoMode::kNone;
-    run.row_bytes_max = kLoadBytesMax;
-    run.interruption = &running.interruption;
-    set_running_copy(&running);
-    const Status status = database_->copy(rows, result, &run);
-    set_running_copy(nullptr);
-    if (status.ok()) log_alone(run.log);
-    return status;
-  });
 }
 
 void PartitionEngine::set_running_copy(RunningCopy* copy) {

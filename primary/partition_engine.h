@@ -99,6 +99,10 @@ class PartitionEngine final : public Engine {
   void submit_job(TentativeJob* job);
   Reservations& reservations() { return environment_.reservations; }
   BlockWaits& waits() { return waits_; }
+  // The job waits for that block to end.
+  BlockWaits::Parked park_job(TentativeJob* job, BlockId holder);
+  // Blocks that lock rows by running alone, or wait to do so.
+  std::atomic<uint32_t>& locking_blocks() { return locking_blocks_; }
   // For an open transaction, which waits in it. Errors: this node takes no changes.
   Status push_open(ExclusiveWork* work);
   bool is_stopping() const { return rendezvous_.is_closing(); }
@@ -174,6 +178,7 @@ class PartitionEngine final : public Engine {
   ReadVerdicts verdicts_;
   BlockWaits waits_{[this](Transaction* transaction) { queue_again(transaction); }};
   std::atomic<BlockId> last_block_{0};
+  std::atomic<uint32_t> locking_blocks_{0};
   RowLocking row_locking_;
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;

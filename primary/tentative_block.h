@@ -50,13 +50,14 @@ struct TentativeBlock {
   // What its redo and its reservations are about. null before its first job.
   std::shared_ptr<const query::Catalog> catalog;
   std::set<TableId> tables;  // of it, likewise
+  bool is_noted = false;     // among the holders of BlockWaits
 
   bool has_changes() const { return !redo.empty() || !sequences.empty(); }
 };
 
-// A statement of a block, or its COMMIT. Owner: the client, which waits for it.
+// A statement of a block, its COMMIT, or its wait for another. Owner: the client, which waits for it.
 struct TentativeJob : Transaction {
-  enum class Kind : uint8_t { kStatement, kCommit };
+  enum class Kind : uint8_t { kStatement, kCommit, kWait };  // kWait: until another block has ended
   TentativeJob(TentativeBlock* of, Kind what) : block(of), kind(what) { done = &TentativeJob::signal; }
   static void signal(Transaction* transaction) { static_cast<TentativeJob*>(transaction)->completion.signal(); }
   // nullptr: a transaction of its own.

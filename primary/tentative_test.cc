@@ -152,6 +152,28 @@ TEST_P(TentativeTest, ParentsOfItsRowsStay) {
   EXPECT_EQ(referred, "23503");
 }
 
+// COPY runs alone and cannot wait for the block.
+TEST_P(TentativeTest, CopiesMeetItsRows) {
+  all({"CREATE TABLE parent (id integer PRIMARY KEY)",
+       "CREATE TABLE child (id integer PRIMARY KEY, parent integer REFERENCES parent)",
+       "INSERT INTO parent VALUES (1), (2)"});
+  Block block = begin();
+  EXPECT_EQ(block.run("DELETE FROM parent WHERE id = 2"), "DELETE 1");
+  const auto copy = [&](std::string_view rows) {
+    auto in = engine_->open_copy("COPY child FROM STDIN");
+    EXPECT_TRUE(in.ok() && (*in)->add(rows).ok());
+    query::ResultSet result;
+    const Status status = (*in)->finish({}, &result);
+    return status.ok() ? result.command_tag : std::string(sqlstate_of(status));
+  };
+  EXPECT_EQ(copy("1\t1\n"), "COPY 1");
+  EXPECT_EQ(copy("2\t2\n"), "40001");
+  EXPECT_EQ(sqlstate_of(engine_->load("child", std::vector<Datum>{int_datum(3), int_datum(1)})), "55006");
+  EXPECT_EQ(block.commit(), "00000");
+  EXPECT_EQ(copy("2\t2\n"), "23503");
+  EXPECT_EQ(number("SELECT count(*) FROM child"), 1);
+}
+
 TEST_P(TentativeTest, BlocksWaitForEachOtherButNotInACircle) {
   all({"CREATE TABLE t (a integer PRIMARY KEY, b integer)", "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)"});
   Block one = begin(), two = begin();

@@ -11,6 +11,8 @@ namespace scyper::primary {
 namespace {
 // A block whose statements have applied so much again is faster where nothing is taken back.
 constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
+
+Status stopping() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 }  // namespace
 
 TentativeTransaction::TentativeTransaction(PartitionEngine* engine, BlockId id)
@@ -26,6 +28,7 @@ TentativeTransaction::~TentativeTransaction() {
 // Whoever waits for the block goes on.
 void TentativeTransaction::end() {
   if (std::exchange(has_ended_, true)) return;
+  if (locks_rows_) engine_->locking_blocks().fetch_sub(1);
   engine_->reservations().release(block_.id, 0, &block_.held);
   engine_->waits().end(block_.id);
 }
@@ -45,8 +48,13 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
   SCYPER_ASSIGN_OR_RETURN(auto statement, engine_->find_for_block(sql, parameters, &job.arguments, &arena));
   if (statement->prepared().kind() == query::Prepared::Kind::kRows)
     return engine_->execute(sql, parameters, result, limits);
-  const bool is_tentative = statement->is_program() && !engine_->may_lock_rows(sql) &&
+  const bool locks = engine_->may_lock_rows(sql);
+  if (locks && statement->is_program()) SCYPER_RETURN_IF_ERROR(wait_for_holders(statement, limits));
+  // a block that begins now would only be in the way of those that wait to lock rows
+  const bool gives_way = block_.held.empty() && engine_->locking_blocks().load() > 0;
+  const bool is_tentative = statement->is_program() && !locks && !gives_way &&
                             block_.applied_bytes <= kAppliedBytesMax && !engine_->has_temporary_tables_of(limits);
+  if (block_.time_us == 0) block_.time_us = limits.time_us;
   if (is_tentative) {
     job.statement = last_statement_ = std::move(statement);
     job.deadline_ns = limits.deadline_ns;
@@ -62,6 +70,26 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
   }
   SCYPER_RETURN_IF_ERROR(become_exclusive());
   return exclusive_->execute(sql, parameters, result, limits);
+}
+
+// Rows are locked by running alone. Then nobody can end whose reservations the block meets, so those who have some end
+// first. Who waits for this block is passed over.
+Status TentativeTransaction::wait_for_holders(const std::shared_ptr<const Statement>& statement,
+                                              const StatementLimits& limits) {
+  if (!std::exchange(locks_rows_, true)) engine_->locking_blocks().fetch_add(1);
+  for (const BlockId holder : engine_->waits().holders(block_.id)) {
+    TentativeJob job(&block_, TentativeJob::Kind::kWait);
+    job.statement = statement;
+    job.deadline_ns = limits.deadline_ns;
+    job.cancelled = limits.cancelled;
+    job.settings = limits.settings;
+    const auto parked = engine_->park_job(&job, holder);
+    if (parked == BlockWaits::Parked::kClosed) return stopping();
+    if (parked != BlockWaits::Parked::kYes) continue;
+    job.completion.wait();
+    SCYPER_RETURN_IF_ERROR(job.status);
+  }
+  return {};
 }
 
 // What it has reserved stays so until it ends: others who wait for it run behind it.

@@ -35,6 +35,7 @@ class TentativeTransaction final : public OpenTransaction {
  private:
   Status run_job(TentativeJob* job);
   Status become_exclusive();
+  Status wait_for_holders(const std::shared_ptr<const Statement>& statement, const StatementLimits& limits);
   void end();
 
   PartitionEngine* const engine_;
@@ -43,6 +44,7 @@ class TentativeTransaction final : public OpenTransaction {
   std::shared_ptr<const Statement> last_statement_;  // for what counts the commit
   std::vector<query::OpenCursor> cursors_;
   std::unique_ptr<EngineTransaction> exclusive_;  // from then on
+  bool locks_rows_ = false;                       // counted in PartitionEngine::locking_blocks()
   bool has_ended_ = false;
 };
 

@@ -59,6 +59,26 @@ def locked_rows(node):
         expect("FOR UPDATE: no update is lost", one(connection, "SELECT amount FROM stock WHERE id = 1") == 0 and not errors, str(errors))
 
 
+def locked_beside_others(node):
+    """Blocks that lock rows first, beside blocks that just change them: nobody loses an update, and nobody has to try again."""
+    def take(i):
+        with psycopg.connect(node.conninfo) as connection:
+            for _ in range(25):
+                if i % 2 == 0:
+                    amount = one(connection, "SELECT amount FROM stock WHERE id = %s FOR UPDATE", 2)
+                    connection.execute("UPDATE stock SET amount = %s WHERE id = %s", (amount - 1, 2))
+                else:
+                    connection.execute("UPDATE stock SET amount = amount - 1 WHERE id = %s", (2,))
+                connection.execute("UPDATE stock SET amount = amount + 1 WHERE id = %s", (4,))
+                connection.commit()
+
+    with psycopg.connect(node.conninfo, autocommit=True) as connection:
+        connection.execute("UPDATE stock SET amount = 100 WHERE id = 2; UPDATE stock SET amount = 0 WHERE id = 4")
+        errors = together(take, 4)
+        found = connection.execute("SELECT amount FROM stock WHERE id IN (2, 4) ORDER BY id").fetchall()
+        expect("FOR UPDATE beside plain changes", found == [(0,), (100,)] and not errors, f"{found} {errors}")
+
+
 def job_queue(node):
     done = []
 
@@ -166,6 +186,51 @@ def settings_and_time(node):
         expect("also where it writes later", one(connection, "SELECT now()") == first)
 
 
+def state_of(work):
+    try:
+        work()
+        return "no error"
+    except psycopg.Error as error:
+        return error.sqlstate
+
+
+def blocks_that_stop_nobody(node):
+    with psycopg.connect(node.conninfo) as one_block, psycopg.connect(node.conninfo) as other, psycopg.connect(node.conninfo, autocommit=True) as single:
+        one_block.execute("UPDATE stock SET amount = 1000 WHERE id = 50")
+        one_block.execute("INSERT INTO stock VALUES (2000, 1, 'of a block')")
+        single.execute("UPDATE stock SET amount = 7 WHERE id = 51")
+        seen = single.execute("SELECT id, amount FROM stock WHERE id IN (50, 51, 2000) ORDER BY id").fetchall()
+        expect("an open block stops nobody, and nobody sees its changes", seen == [(50, 10), (51, 7)], str(seen))
+        single.execute("SET lock_timeout = '50ms'")
+        found = [state_of(lambda: single.execute("UPDATE stock SET amount = 0 WHERE id = 50")), state_of(lambda: single.execute("INSERT INTO stock VALUES (2000, 2, 'x')"))]
+        expect("its rows and keys are its own: lock_timeout", found == ["55P03", "55P03"], str(found))
+        single.execute("SET lock_timeout = 0; SET statement_timeout = '50ms'")
+        found = state_of(lambda: single.execute("DELETE FROM stock WHERE id = 50"))
+        expect("and statement_timeout", found == "57014", found)
+        single.execute("SET statement_timeout = 0")
+
+        other.execute("UPDATE stock SET amount = 1 WHERE id = 52")
+        errors = []
+        waiter = threading.Thread(target=lambda: errors.append(state_of(lambda: one_block.execute("UPDATE stock SET amount = 2 WHERE id = 52"))))
+        waiter.start()
+        errors.append(state_of(lambda: other.execute("UPDATE stock SET amount = 1 WHERE id = 50")))
+        other.rollback()
+        waiter.join()
+        expect("a circle of blocks: one of them fails", sorted(errors) == ["40P01", "no error"], str(errors))
+        one_block.rollback()
+        one_block.execute("UPDATE stock SET amount = amount + 1 WHERE id = 50")
+        waiter = threading.Thread(target=lambda: single.execute("UPDATE stock SET amount = amount * 2 WHERE id = 50"))
+        waiter.start()
+        one_block.commit()
+        waiter.join()
+        amount = one(single, "SELECT amount FROM stock WHERE id = 50")
+        expect("who has waited goes on from what was committed", amount in (21, 22), str(amount))
+        one_block.execute("DELETE FROM stock WHERE id = 53")
+        one_block.close()
+        single.execute("UPDATE stock SET amount = 3 WHERE id = 53")
+        expect("a client that goes leaves nothing", one(single, "SELECT amount FROM stock WHERE id = 53") == 3)
+
+
 def main():
     if psycopg is None:
         return 0
@@ -173,7 +238,8 @@ def main():
     with psycopg.connect(node.conninfo, autocommit=True) as connection:
         for statement in SCHEMA.strip().split("\n"):
             connection.execute(statement)
-    for check in (locked_rows, job_queue, levels, functions_that_write, own_changes, settings_and_time):
+    for check in (locked_rows, locked_beside_others, job_queue, levels, functions_that_write, own_changes, settings_and_time,
+                  blocks_that_stop_nobody):
         check(node)
     expect("the node stops as it should", node.stop() == 0)
     return CHECKS.finish()

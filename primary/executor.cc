@@ -82,10 +82,7 @@ int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool
   if (!commit) {
     self->take_back();
   } else if (!self->log_->empty()) {
-    Outcome outcome = Outcome::kOk;
-    self->blocked_by_ = self->find_obstacle(&outcome);
-    if (self->blocked_by_ != 0) context->fail("55P03", "could not obtain lock on row: an open block has it", false);
-    if (outcome != Outcome::kOk || self->blocked_by_ != 0 || !self->may_commit()) return 1;
+    if (self->meets_block() || !self->may_commit()) return 1;
     self->append_part();
     self->log_->commit();
     self->publish_definitions();
@@ -161,11 +158,8 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
     outcome = run(*binding->program, transaction->arguments.data(), limits, transaction->run_us_max);
   }
   Verdict verdict = Verdict::kAnswered;
-  if (const BlockId holder = find_obstacle(&outcome); holder != 0 && !has_committed_part_) [[unlikely]] {
-    take_back();
-    scratch_.reset();
-    return wait_for(transaction, 0, holder);
-  }
+  if (const BlockId holder = find_obstacle(&outcome); holder != 0 && !has_committed_part_) [[unlikely]]
+    return give_way(transaction, holder);
   if (outcome == Outcome::kOk && !may_commit(statement.number())) [[unlikely]]
     outcome = Outcome::kError;
   if (outcome == Outcome::kOk) [[likely]] {

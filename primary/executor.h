@@ -159,6 +159,8 @@ class Executor {
   StatusOr<BlockId> find_holder(BlockId own, const storage::UndoEntry* before);
   BlockId holder_of_duplicate(BlockId own);
   BlockId find_obstacle(query::Outcome* outcome) noexcept;
+  bool meets_block() noexcept;
+  Verdict give_way(Transaction* transaction, BlockId holder) noexcept;
   Verdict wait_for(Transaction* transaction, BlockId own, BlockId holder) noexcept;
   Verdict run_job(TentativeJob* job) noexcept;
   void enter_job(TentativeJob* job) noexcept;

@@ -71,6 +71,20 @@ BlockId Executor::find_obstacle(Outcome* outcome) noexcept {
   return 0;
 }
 
+// Of a procedure that commits a part: the part may not be committed. The error is in the context.
+bool Executor::meets_block() noexcept {
+  Outcome outcome = Outcome::kOk;
+  blocked_by_ = find_obstacle(&outcome);
+  if (blocked_by_ != 0) context_.fail("55P03", "could not obtain lock on row: an open block has it", false);
+  return outcome != Outcome::kOk || blocked_by_ != 0;
+}
+
+Executor::Verdict Executor::give_way(Transaction* transaction, BlockId holder) noexcept {
+  take_back();
+  scratch_.reset();
+  return wait_for(transaction, 0, holder);
+}
+
 // The transaction has left no trace. Where it waits it is not this worker's any more.
 Executor::Verdict Executor::wait_for(Transaction* transaction, BlockId own, BlockId holder) noexcept {
   switch (environment_->waits->park(transaction, own, holder, now_ns())) {

@@ -27,7 +27,7 @@ class LocalCopy final : public CopySink {
   LocalCopy(std::unique_ptr<primary::CopyIn> copy, const std::atomic<bool>* cancelled)
       : copy_(std::move(copy)), cancelled_(cancelled) {}
   Status write(std::string_view text) override { return copy_->add(text); }
-  Status finish(query::ResultSet* result) override { return copy_->finish({0, cancelled_}, result); }
+  Status finish(query::ResultSet* result) override { return copy_->finish({.cancelled = cancelled_}, result); }
 
  private:
   const std::unique_ptr<primary::CopyIn> copy_;
@@ -88,7 +88,7 @@ class LocalSession final : public Session {
   Status execute(std::string_view sql, const ResultHandler& each) override {
     query::Queries* queries = engine_->queries();
     is_cancelled_ = false;
-    const primary::StatementLimits limits{0, &is_cancelled_};
+    const primary::StatementLimits limits{.cancelled = &is_cancelled_};
     if (queries == nullptr) return engine_->execute_script(sql, each, limits);
     SCYPER_ASSIGN_OR_RETURN(auto texts, queries->split(sql));
     for (const std::string& text : texts) {

@@ -65,17 +65,17 @@ def locked_beside_others(node):
         with psycopg.connect(node.conninfo) as connection:
             for _ in range(25):
                 if i % 2 == 0:
-                    amount = one(connection, "SELECT amount FROM stock WHERE id = %s FOR UPDATE", 2)
-                    connection.execute("UPDATE stock SET amount = %s WHERE id = %s", (amount - 1, 2))
+                    amount = one(connection, "SELECT amount FROM stock WHERE id = %s FOR UPDATE", 150)
+                    connection.execute("UPDATE stock SET amount = %s WHERE id = %s", (amount - 1, 150))
                 else:
-                    connection.execute("UPDATE stock SET amount = amount - 1 WHERE id = %s", (2,))
-                connection.execute("UPDATE stock SET amount = amount + 1 WHERE id = %s", (4,))
+                    connection.execute("UPDATE stock SET amount = amount - 1 WHERE id = %s", (150,))
+                connection.execute("UPDATE stock SET amount = amount + 1 WHERE id = %s", (152,))
                 connection.commit()
 
     with psycopg.connect(node.conninfo, autocommit=True) as connection:
-        connection.execute("UPDATE stock SET amount = 100 WHERE id = 2; UPDATE stock SET amount = 0 WHERE id = 4")
+        connection.execute("UPDATE stock SET amount = 100 WHERE id = 150; UPDATE stock SET amount = 0 WHERE id = 152")
         errors = together(take, 4)
-        found = connection.execute("SELECT amount FROM stock WHERE id IN (2, 4) ORDER BY id").fetchall()
+        found = connection.execute("SELECT amount FROM stock WHERE id IN (150, 152) ORDER BY id").fetchall()
         expect("FOR UPDATE beside plain changes", found == [(0,), (100,)] and not errors, f"{found} {errors}")
 
 

@@ -17,6 +17,10 @@ using query::Outcome;
 
 namespace {
 
+// A block that has changed more runs alone: each of its statements would apply all of it, and each row has a name among
+// the reservations.
+constexpr size_t kTentativeRedoBytesMax = size_t{1} << 20;
+
 Status deadlock() {
   return with_hint(sql_error("40P01", "deadlock detected"),
                    "Blocks wait for each other's rows. The transaction might succeed if retried.");
@@ -222,6 +226,7 @@ Status Executor::keep_sequences(TentativeBlock* block) {
 
 bool Executor::needs_exclusive(const storage::UndoEntry* before) const {
   if (!definitions_->empty() || definitions_->has_changed() || deferred_.reaches_end()) return true;
+  if (log_->redo_bytes() > kTentativeRedoBytesMax) return true;
   for (const storage::UndoEntry* entry = log_->top(); entry != before; entry = entry->previous) {
     if (entry->kind == storage::UndoEntry::Kind::kDefinition) return true;
     if (entry->kind != storage::UndoEntry::Kind::kPayload &&

@@ -99,6 +99,7 @@ class PartitionEngine final : public Engine {
   void submit_job(TentativeJob* job);
   Reservations& reservations() { return environment_.reservations; }
   BlockWaits& waits() { return waits_; }
+  int64_t now_ns() { return environment_.clock.monotonic_ns(); }
   // The job waits for that block to end.
   BlockWaits::Parked park_job(TentativeJob* job, BlockId holder);
   // Blocks that lock rows by running alone, or wait to do so.

@@ -11,6 +11,8 @@ namespace scyper::primary {
 namespace {
 // A block whose statements have applied so much again is faster where nothing is taken back.
 constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
+// A block that is about to lock rows waits so long for others, whose clients may think for ever.
+constexpr int64_t kHoldersPatienceNs = 1'000'000'000;
 
 Status stopping() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 }  // namespace
@@ -73,20 +75,24 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
 }
 
 // Rows are locked by running alone. Then nobody can end whose reservations the block meets, so those who have some end
-// first. Who waits for this block is passed over.
+// first, if they do so soon. Who waits for this block is passed over.
 Status TentativeTransaction::wait_for_holders(const std::shared_ptr<const Statement>& statement,
                                               const StatementLimits& limits) {
   if (!std::exchange(locks_rows_, true)) engine_->locking_blocks().fetch_add(1);
+  const int64_t patience_ns = engine_->now_ns() + kHoldersPatienceNs;
+  const bool is_patient = limits.deadline_ns != 0 && limits.deadline_ns < patience_ns;
   for (const BlockId holder : engine_->waits().holders(block_.id)) {
     TentativeJob job(&block_, TentativeJob::Kind::kWait);
     job.statement = statement;
-    job.deadline_ns = limits.deadline_ns;
+    job.deadline_ns = is_patient ? limits.deadline_ns : patience_ns;
     job.cancelled = limits.cancelled;
     job.settings = limits.settings;
     const auto parked = engine_->park_job(&job, holder);
     if (parked == BlockWaits::Parked::kClosed) return stopping();
     if (parked != BlockWaits::Parked::kYes) continue;
     job.completion.wait();
+    const bool was_cancelled = limits.cancelled != nullptr && limits.cancelled->load();
+    if (!is_patient && !was_cancelled && sqlstate_of(job.status) == "57014") return {};
     SCYPER_RETURN_IF_ERROR(job.status);
   }
   return {};

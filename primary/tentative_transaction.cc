@@ -80,11 +80,11 @@ Status TentativeTransaction::wait_for_holders(const std::shared_ptr<const Statem
                                               const StatementLimits& limits) {
   if (!std::exchange(locks_rows_, true)) engine_->locking_blocks().fetch_add(1);
   const int64_t patience_ns = engine_->now_ns() + kHoldersPatienceNs;
-  const bool is_patient = limits.deadline_ns != 0 && limits.deadline_ns < patience_ns;
+  const bool ends_sooner = limits.deadline_ns != 0 && limits.deadline_ns < patience_ns;
   for (const BlockId holder : engine_->waits().holders(block_.id)) {
     TentativeJob job(&block_, TentativeJob::Kind::kWait);
     job.statement = statement;
-    job.deadline_ns = is_patient ? limits.deadline_ns : patience_ns;
+    job.deadline_ns = ends_sooner ? limits.deadline_ns : patience_ns;
     job.cancelled = limits.cancelled;
     job.settings = limits.settings;
     const auto parked = engine_->park_job(&job, holder);
@@ -92,7 +92,7 @@ Status TentativeTransaction::wait_for_holders(const std::shared_ptr<const Statem
     if (parked != BlockWaits::Parked::kYes) continue;
     job.completion.wait();
     const bool was_cancelled = limits.cancelled != nullptr && limits.cancelled->load();
-    if (!is_patient && !was_cancelled && sqlstate_of(job.status) == "57014") return {};
+    if (!ends_sooner && !was_cancelled && sqlstate_of(job.status) == "57014") return {};
     SCYPER_RETURN_IF_ERROR(job.status);
   }
   return {};

@@ -105,7 +105,10 @@ void EtcdSupervisor::tell_of_incomplete() {
   }
   const uint32_t needed = seen_.config.voters.fence_answers();
   const int64_t now_us = boot_time_us();
-  if (seen_.view.leader.has_value() || seen_.view.term == 0 || there < needed || complete >= needed) {
+  // a candidate has the leader key, too, until its campaign fails
+  const auto& leader = seen_.view.leader;
+  const bool is_led = leader.has_value() && (leader->node != options_.elector.node || role_.kind == Role::Kind::kLead);
+  if (is_led || seen_.view.term == 0 || there < needed || complete >= needed) {
     stuck_since_us_ = 0;
     said_incomplete_.clear();
     return;

@@ -254,8 +254,13 @@ TEST_F(FailoverTest, AVoterWithAnEmptyDiskElectsNobodyAndCountsOnceItHasCaughtUp
   };
   EXPECT_TRUE(says(behind, "NOBODY CAN BE ELECTED")) << cluster_.log_of(behind);
   EXPECT_TRUE(says(wiped, "another data directory of " + wiped)) << cluster_.log_of(wiped);
-  const Output out = verb("failover");
-  EXPECT_NE(out.text.find("MAY BE LOST"), std::string::npos) << out.text;
+  // a candidate whose campaign fails has the leader key for a moment
+  Output out;
+  const auto tells_of_loss = [&] {
+    out = verb("failover");
+    return out.text.find("MAY BE LOST") != std::string::npos;
+  };
+  EXPECT_TRUE(comes_true(tells_of_loss, kWait)) << out.text;
   const size_t before = writer.count();
   std::this_thread::sleep_for(std::chrono::seconds(2));
   EXPECT_EQ(writer.count(), before);
@@ -523,7 +528,10 @@ TEST_F(FailoverTest, VotersComeAndGoUnderLoadAndNothingIsLost) {
   change("remove " + primary, absl::StrJoin(left, ", "));
   EXPECT_TRUE(is_learner(primary)) << out.text;
   const std::string next = run_anywhere("CREATE TABLE t (id bigint PRIMARY KEY)", primary);
-  const std::string dead = next == "n5" ? "n4" : "n5";
+  std::string dead;
+  for (const char* name : {"n5", "n4", "n3"}) {
+    if (dead.empty() && name != next && name != primary) dead = name;
+  }
   cluster_.kill(dead, SIGKILL);
   std::erase(left, "\"" + dead + "\"");
   change("remove " + dead, absl::StrJoin(left, ", "));

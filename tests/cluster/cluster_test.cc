@@ -287,7 +287,8 @@ TEST_F(ClusterTest, APrimaryWithoutCopiesStops) {
 TEST_F(ClusterTest, WhatARestartFindsNeedsItsCopies) {
   start_primary("--commit-mode quorum_durable");
   start_secondary("s1", true);
-  ASSERT_EQ(nodes_.scyper("p", "sql -q -c 'CREATE TABLE t (a integer)'").code, 0);
+  const Output made = nodes_.scyper("p", "sql -q -c 'CREATE TABLE t (a integer)'");
+  ASSERT_EQ(made.code, 0) << made.text;
   nodes_.wait_until_level("p", {"s1"});
   nodes_.signal("s1", SIGSTOP);
   const uint64_t lsn = nodes_.status("p").durable_lsn;

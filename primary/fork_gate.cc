@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "executor.h"
+#include "query/stopping.h"
 #include "rendezvous.h"
 #include "worker.h"
 
@@ -14,8 +15,6 @@ namespace {
 // About what a transaction takes; then the gate sleeps until the last worker has stopped.
 constexpr int kPauseSpins = 500;
 constexpr int kExitFailed = 1;
-
-Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 }  // namespace
 
 ForkGate::ForkGate(ExecutorEnvironment* environment, Rendezvous* rendezvous, std::vector<Worker*> workers,
@@ -38,7 +37,7 @@ StatusOr<Forked> ForkGate::fork(ForkRequest request) {
   Waiting waiting(&request);
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (is_stopping_) return stopping_error();
+    if (is_stopping_) return query::stopping_error();
     waiting_.push_back(&waiting);
   }
   wake_.notify_one();
@@ -55,7 +54,7 @@ void ForkGate::run() {
     waiting_.pop_front();
     const bool is_refused = is_stopping_;
     lock.unlock();
-    next->answer = is_refused ? stopping_error() : fork_now(next->request);
+    next->answer = is_refused ? query::stopping_error() : fork_now(next->request);
     next->completion.signal();
     lock.lock();
   }

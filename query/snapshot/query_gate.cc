@@ -5,13 +5,12 @@
 #include <tuple>
 
 #include "base/bounded_work.h"
+#include "query/stopping.h"
 
 namespace scyper::query {
 
 namespace {
 constexpr int64_t kPollNs = 10'000'000;  // how late a cancellation is noticed
-
-Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 }  // namespace
 
 StatusOr<std::shared_ptr<void>> QueryGate::enter(const std::string& client, int64_t deadline_ns) {

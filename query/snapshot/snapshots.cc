@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "query/stopping.h"
 #include "snapshot/child_server.h"
 #include "snapshot/sandbox.h"
 #include "snapshot/snapshot.h"
@@ -27,7 +28,6 @@ constexpr int64_t kNsPerUs = 1000;
 constexpr int64_t kGlobalWaitNs = 10'000'000'000;  // for a global snapshot that a ticket promised
 constexpr int64_t kTicketNs = 1'000'000'000;       // so long a ticket may take to reach its node
 
-Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 Status timeout_error() { return sql_error("57014", "canceling statement due to statement timeout"); }
 Status too_many_error() {
   return with_hint(sql_error("53300", "too many snapshots are in use"), "Close sessions, or retry later.");

@@ -54,6 +54,15 @@ class DefinitionsTest : public testing::TestWithParam<std::tuple<RedoMode, bool>
       ASSERT_TRUE(status.ok()) << sql << ": " << status;
     }
   }
+  // Whether the statement is logged as rows.
+  bool is_volatile(const char* sql) {
+    query::Database& database = engine_->database();
+    const auto prepared = database.prepare(sql);
+    EXPECT_TRUE(prepared.ok()) << sql;
+    const auto program = database.program_of(**prepared);
+    EXPECT_TRUE(program.ok()) << sql << program.status();
+    return (*program)->footprint().is_volatile;
+  }
 
   SimulatedDisk disk_;
   std::unique_ptr<PartitionEngine> engine_;
@@ -271,14 +280,6 @@ TEST_P(DefinitionsTest, WhatReadsTheCatalogIsLoggedAsRows) {
        "CREATE PROCEDURE p(k integer) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t SELECT k, max(oid) FROM pg_type; END "
        "$$",
        "CREATE VIEW relations AS SELECT oid, relname FROM pg_class"});
-  query::Database& database = engine_->database();
-  auto is_volatile = [&](const char* sql) {
-    auto prepared = database.prepare(sql);
-    EXPECT_TRUE(prepared.ok()) << sql;
-    auto program = database.program_of(**prepared);
-    EXPECT_TRUE(program.ok()) << sql << program.status();
-    return (*program)->footprint().is_volatile;
-  };
   for (const char* sql :
        {"INSERT INTO t SELECT 1, oid FROM pg_class WHERE relname = 't'", "CALL p(2)",
         "INSERT INTO t SELECT 3, count(*) FROM relations", "INSERT INTO t VALUES (4, 't'::regclass::oid)",
@@ -303,14 +304,6 @@ TEST_P(DefinitionsTest, StatementsWithZonesAreLoggedAsRows) {
   all({"CREATE TABLE t (k integer PRIMARY KEY, z timestamptz)",
        "CREATE PROCEDURE p(k integer) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (k, '2024-07-01 12:00 "
        "Europe/Berlin'); END $$"});
-  query::Database& database = engine_->database();
-  auto is_volatile = [&](const char* sql) {
-    auto prepared = database.prepare(sql);
-    EXPECT_TRUE(prepared.ok()) << sql;
-    auto program = database.program_of(**prepared);
-    EXPECT_TRUE(program.ok()) << sql << program.status();
-    return (*program)->footprint().is_volatile;
-  };
   for (const char* sql :
        {"INSERT INTO t VALUES (1, '2024-07-01 12:00 Europe/Berlin')", "CALL p(2)",
         "INSERT INTO t SELECT 3, timestamp '2024-07-01 12:00' AT TIME ZONE s FROM (VALUES ('CET')) v(s)",

@@ -6,14 +6,13 @@
 #include "engine_transaction.h"
 #include "partition_engine.h"
 #include "query/search_path.h"
+#include "query/stopping.h"
 #include "tentative_transaction.h"
 
 namespace scyper::primary {
 
 namespace {
-Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
-
-// Where both may run.
+// The placement of work that has to fit both.
 Placement together(const Placement& a, const Placement& b) {
   if (a.kind == Placement::Kind::kAnywhere) return b;
   if (b.kind == Placement::Kind::kAnywhere || a == b) return a;
@@ -51,7 +50,7 @@ bool PartitionEngine::has_temporary_tables_of(const StatementLimits& limits) con
 // Fills in what the engine keeps in a transaction. Whether this node takes changes is asked each time: it may have
 // changed since the block began.
 Status PartitionEngine::admit_job(TentativeJob* job) {
-  if (rendezvous_.is_closing()) return stopping_error();
+  if (rendezvous_.is_closing()) return query::stopping_error();
   SCYPER_RETURN_IF_ERROR(admit_changes());
   Placement place = job->block->placement;
   if (job->kind == TentativeJob::Kind::kStatement)
@@ -75,9 +74,9 @@ void PartitionEngine::submit_job(TentativeJob* job) {
   queue_again(job);
 }
 
-// What was admitted before, so that there is room.
+// Queues a transaction that was admitted before, so there is room.
 void PartitionEngine::queue_again(Transaction* transaction) {
-  if (rendezvous_.is_closing()) return refuse_one(transaction, stopping_error(), Refusal::kStopping);
+  if (rendezvous_.is_closing()) return refuse_one(transaction, query::stopping_error(), Refusal::kStopping);
   if (options_.replication.admits) {
     if (const Status status = options_.replication.admits(); !status.ok())
       return refuse_one(transaction, status, Refusal::kNoPrimary);
@@ -93,7 +92,7 @@ void PartitionEngine::queue_again(Transaction* transaction) {
     return;
   }
   queue.cancel(1);
-  refuse_one(transaction, stopping_error(), Refusal::kStopping);
+  refuse_one(transaction, query::stopping_error(), Refusal::kStopping);
 }
 
 void PartitionEngine::refuse_one(Transaction* transaction, const Status& status, Refusal why) {

@@ -6,6 +6,7 @@
 #include "executor.h"
 #include "query/error_status.h"
 #include "query/program.h"
+#include "query/stopping.h"
 #include "query/transaction_number.h"
 #include "storage/row_change.h"
 #include "storage/temporary.h"
@@ -25,8 +26,6 @@ Status deadlock() {
   return with_hint(sql_error("40P01", "deadlock detected"),
                    "Blocks wait for each other's rows. The transaction might succeed if retried.");
 }
-
-Status stopping() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 
 }  // namespace
 
@@ -59,7 +58,7 @@ BlockId Executor::holder_of_duplicate(BlockId own) {
   return environment_->reservations.find_holder({conflict.partition, *row, storage::RowLock::kShare}, own);
 }
 
-// Of a transaction that has run, or commits a part of it: the block that it has to wait for; 0: none.
+// The block that a transaction has to wait for, once it has run or commits a part; 0: none.
 BlockId Executor::find_obstacle(Outcome* outcome) noexcept {
   const BlockId known = std::exchange(blocked_by_, 0);
   if (known != 0 || !environment_->reservations.any()) [[likely]]
@@ -75,7 +74,7 @@ BlockId Executor::find_obstacle(Outcome* outcome) noexcept {
   return 0;
 }
 
-// Of a procedure that commits a part: the part may not be committed. The error is in the context.
+// True: the part that a procedure commits meets a block's reservation. The error is in the context.
 bool Executor::meets_block() noexcept {
   Outcome outcome = Outcome::kOk;
   blocked_by_ = find_obstacle(&outcome);
@@ -89,7 +88,7 @@ Executor::Verdict Executor::give_way(Transaction* transaction, BlockId holder) n
   return wait_for(transaction, 0, holder);
 }
 
-// The transaction has left no trace. Where it waits it is not this worker's any more.
+// The transaction has left no trace. If it waits, it is not this worker's any more.
 Executor::Verdict Executor::wait_for(Transaction* transaction, BlockId own, BlockId holder) noexcept {
   switch (environment_->waits->park(transaction, own, holder, now_ns())) {
     case BlockWaits::Parked::kYes:
@@ -100,7 +99,7 @@ Executor::Verdict Executor::wait_for(Transaction* transaction, BlockId own, Bloc
       transaction->status = deadlock();
       break;
     case BlockWaits::Parked::kClosed:
-      refuse(transaction, stopping(), Refusal::kStopping);
+      refuse(transaction, query::stopping_error(), Refusal::kStopping);
       break;
   }
   transaction->result.clear_rows();
@@ -173,7 +172,7 @@ void Executor::leave_job(TentativeBlock* block) noexcept {
   scratch_.reset();
 }
 
-// What the block has changed so far. savepoints: gets where these stand in the redo now.
+// Applies the block's changes so far. savepoints: gets their places in the redo of now.
 Status Executor::apply_block(TentativeBlock* block, std::vector<size_t>* savepoints,
                              const std::function<void()>& at_savepoint) {
   const auto catalog = environment_->database->catalog();
@@ -355,7 +354,7 @@ Outcome Executor::commit_block(TentativeJob* job) noexcept {
   return Outcome::kOk;
 }
 
-// Of a statement of an open transaction. It cannot wait: the block that it would wait for waits for the node.
+// For a statement of an exclusive block. It cannot wait: the block that it would wait for waits for the node.
 Status Executor::check_reserved(const storage::ChangeLog::Mark& before) {
   SCYPER_ASSIGN_OR_RETURN(const BlockId holder, find_holder(open_block_, before.top));
   if (holder == 0) return {};

@@ -9,13 +9,14 @@
 #include "block_catalog.h"
 #include "engine_transaction.h"
 #include "primary/warm_engine.h"
+#include "query/stopping.h"
 
 namespace scyper::primary {
 
 namespace {
 
 constexpr size_t kCachedStatements = 4096;
-// Of all that is kept of statements: 1/32 of the memory for tables, and enough for small nodes.
+// All caches of statements take 1/32 of the memory for tables, or enough for small nodes.
 constexpr size_t kCacheBytesMin = size_t{64} << 20, kCacheShare = 32;
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kPartitionsMax = 4096;
@@ -27,7 +28,6 @@ size_t cache_bytes(const EngineOptions& options) {
   return std::max(kCacheBytesMin, options.memory_bytes / kCacheShare);
 }
 
-Status stopping_error() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 Status queue_full_error() {
   return with_hint(sql_error("53300", "too many transactions are waiting"), "Retry after 10 ms.");
 }
@@ -176,7 +176,7 @@ PartitionEngine::~PartitionEngine() {
 
 void PartitionEngine::stop_admission() {
   rendezvous_.begin_closing();
-  for (Transaction* transaction : waits_.close()) refuse_one(transaction, stopping_error(), Refusal::kStopping);
+  for (Transaction* transaction : waits_.close()) refuse_one(transaction, query::stopping_error(), Refusal::kStopping);
   for (auto& worker : workers_) worker->wake();
 }
 
@@ -221,7 +221,7 @@ void PartitionEngine::submit(std::span<Transaction* const> transactions) {
   Chain refused;
   if (rendezvous_.is_closing()) {
     for (Transaction* transaction : transactions) refused.add(transaction);
-    return refuse(&refused, stopping_error(), Refusal::kStopping);
+    return refuse(&refused, query::stopping_error(), Refusal::kStopping);
   }
   if (options_.replication.admits) [[unlikely]] {
     if (Status status = options_.replication.admits(); !status.ok()) {
@@ -257,7 +257,7 @@ void PartitionEngine::hand_over(TransactionQueue* queue, Chain* chain, bool cros
   if (chain->count == 0) return;
   if (crossing ? rendezvous_.push(*chain) : queue->push(*chain)) return;
   queue->cancel(chain->count);
-  refuse(chain, stopping_error(), Refusal::kStopping);
+  refuse(chain, query::stopping_error(), Refusal::kStopping);
 }
 
 void PartitionEngine::refuse(Chain* chain, const Status& status, Refusal why) {
@@ -425,8 +425,8 @@ Status PartitionEngine::run_exclusively(std::function<Status()> work) {
     return work();
   };
   exclusive.done = [](Transaction* transaction) { static_cast<ExclusiveWork*>(transaction)->completion.signal(); };
-  if (rendezvous_.is_closing()) return stopping_error();
-  if (!push_exclusive(&exclusive)) return stopping_error();
+  if (rendezvous_.is_closing()) return query::stopping_error();
+  if (!push_exclusive(&exclusive)) return query::stopping_error();
   exclusive.completion.wait();
   return std::move(exclusive.status);
 }
@@ -477,7 +477,7 @@ Status PartitionEngine::load(std::string_view table, std::span<const Datum> valu
 
 Status PartitionEngine::push_open(ExclusiveWork* work) {
   SCYPER_RETURN_IF_ERROR(admit_changes());
-  return !rendezvous_.is_closing() && push_exclusive(work) ? Status() : stopping_error();
+  return !rendezvous_.is_closing() && push_exclusive(work) ? Status() : query::stopping_error();
 }
 
 StatusOr<std::unique_ptr<OpenTransaction>> PartitionEngine::begin() {

@@ -31,9 +31,4 @@ void ReadVerdicts::set(const std::string& shape, uint64_t catalog_version, Short
   bytes_ += bytes;
 }
 
-size_t ReadVerdicts::bytes() {
-  MutexLock lock(&mutex_);
-  return bytes_;
-}
-
 }  // namespace scyper::primary

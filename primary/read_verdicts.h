@@ -19,7 +19,6 @@ class ReadVerdicts {
 
   std::optional<ShortRead> find(const std::string& shape, uint64_t catalog_version, int64_t now_ns);
   void set(const std::string& shape, uint64_t catalog_version, ShortRead verdict, int64_t now_ns);
-  size_t bytes();
 
  private:
   struct Entry {

@@ -1,12 +1,12 @@
 #include "redo_shadow.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "query/catalog.h"
-#include "replication/batch.h"
+#include "replay/log_parcels.h"
+#include "replication/parcel.h"
 #include "storage/partition_digest.h"
 #include "storage/temporary.h"
 
@@ -16,19 +16,6 @@ namespace {
 
 Status shadow_error(const std::string& what, const std::string& why) {
   return sql_error("XX000", absl::StrCat("shadow of redo: ", what, ": ", why));
-}
-
-// The batches as a recovery reads them from a segment.
-StatusOr<replay::ScannedGroup> scan(std::string_view bytes, uint64_t complete_lsn) {
-  replay::ScannedGroup group;
-  group.complete_lsn = complete_lsn;
-  while (!bytes.empty()) {
-    SCYPER_ASSIGN_OR_RETURN(const replication::BatchHeader header, replication::read_batch_header(bytes));
-    SCYPER_ASSIGN_OR_RETURN(const std::string_view body, replication::read_batch_body(header, bytes));
-    group.batches.push_back({header, body, 0});
-    bytes.remove_prefix(std::min(bytes.size(), header.total_bytes()));
-  }
-  return group;
 }
 
 // The partitions of a table whose rows differ, or that cannot be read.
@@ -60,16 +47,19 @@ StatusOr<std::unique_ptr<RedoShadow>> RedoShadow::start(Start start) {
   SCYPER_RETURN_IF_ERROR(
       replay::recover(start.disk, start.directory, start.identity, shadow->database_.get(), recovery).status());
   SCYPER_ASSIGN_OR_RETURN(shadow->replayer_, replay::Replayer::create(shadow->database_.get(), {}));
+  shadow->cluster_ = start.identity.cluster;
   shadow->lsn_ = start.lsn;
   return shadow;
 }
 
 Status RedoShadow::apply(std::string_view batches, uint64_t complete_lsn) {
-  const auto group = scan(batches, complete_lsn);
-  if (!group.ok()) return shadow_error("the group cannot be read", std::string(group.status().message()));
+  replication::Parcel parcel;
+  parcel.bytes = std::make_shared<const std::string>(batches);
+  const auto opened = replication::open_parcel(cluster_, &parcel);
+  if (!opened.ok()) return shadow_error("the group cannot be read", std::string(opened.status().message()));
   replay::Replayer::Range range;
   range.from_lsn = lsn_;
-  if (const Status applied = replayer_->apply({*group}, range); !applied.ok()) {
+  if (const Status applied = replayer_->apply({replay::scanned_group(complete_lsn, *opened)}, range); !applied.ok()) {
     return shadow_error(absl::StrCat("the group that ends with LSN ", complete_lsn, " cannot be replayed"),
                         std::string(applied.message()));
   }

@@ -43,6 +43,7 @@ class RedoShadow {
 
   std::unique_ptr<query::Database> database_;
   std::unique_ptr<replay::Replayer> replayer_;
+  replication::ClusterId cluster_;
   uint64_t lsn_ = 0;  // of its state
 };
 

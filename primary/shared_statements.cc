@@ -47,9 +47,4 @@ void SharedStatements::trim(std::vector<Found>* forgotten) {
   }
 }
 
-size_t SharedStatements::bytes() {
-  MutexLock lock(&mutex_);
-  return bytes_;
-}
-
 }  // namespace scyper::primary

@@ -36,7 +36,6 @@ class SharedStatements {
 
   Found find(std::string_view text, uint64_t catalog_version);
   void set(std::string_view text, uint64_t catalog_version, Found found);
-  size_t bytes();
 
  private:
   struct Entry {

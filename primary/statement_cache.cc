@@ -42,9 +42,4 @@ std::shared_ptr<const PreparedStatement> StatementCache::insert(std::shared_ptr<
   return statements_.front();
 }
 
-size_t StatementCache::bytes() {
-  MutexLock lock(&mutex_);
-  return bytes_;
-}
-
 }  // namespace scyper::primary

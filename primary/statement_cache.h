@@ -21,7 +21,6 @@ class StatementCache {
   // The one that is kept: another thread may have been faster. `replaced` makes room for the new one.
   std::shared_ptr<const PreparedStatement> insert(std::shared_ptr<const PreparedStatement> statement,
                                                   std::shared_ptr<const PreparedStatement> replaced);
-  size_t bytes();
 
  private:
   using List = std::list<std::shared_ptr<const PreparedStatement>>;

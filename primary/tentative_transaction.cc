@@ -5,6 +5,7 @@
 #include "engine_transaction.h"
 #include "partition_engine.h"
 #include "primary/blocks.h"
+#include "query/stopping.h"
 
 namespace scyper::primary {
 
@@ -13,8 +14,6 @@ namespace {
 constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
 // A block that is about to lock rows waits so long for others, whose clients may think for ever.
 constexpr int64_t kHoldersPatienceNs = 1'000'000'000;
-
-Status stopping() { return with_hint(sql_error("57P03", "the node is shutting down"), "Retry after 1000 ms."); }
 }  // namespace
 
 TentativeTransaction::TentativeTransaction(PartitionEngine* engine, BlockId id)
@@ -74,8 +73,8 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
   return exclusive_->execute(sql, parameters, result, limits);
 }
 
-// Rows are locked by running alone. Then nobody can end whose reservations the block meets, so those who have some end
-// first, if they do so soon. Who waits for this block is passed over.
+// The block locks rows by running alone. No other block can end meanwhile, so blocks with reservations end first, if
+// they do so soon. A block that waits for this one is passed over.
 Status TentativeTransaction::wait_for_holders(const std::shared_ptr<const Statement>& statement,
                                               const StatementLimits& limits) {
   if (!std::exchange(locks_rows_, true)) engine_->locking_blocks().fetch_add(1);
@@ -88,7 +87,7 @@ Status TentativeTransaction::wait_for_holders(const std::shared_ptr<const Statem
     job.cancelled = limits.cancelled;
     job.settings = limits.settings;
     const auto parked = engine_->park_job(&job, holder);
-    if (parked == BlockWaits::Parked::kClosed) return stopping();
+    if (parked == BlockWaits::Parked::kClosed) return query::stopping_error();
     if (parked != BlockWaits::Parked::kYes) continue;
     job.completion.wait();
     const bool was_cancelled = limits.cancelled != nullptr && limits.cancelled->load();
@@ -98,7 +97,7 @@ Status TentativeTransaction::wait_for_holders(const std::shared_ptr<const Statem
   return {};
 }
 
-// What it has reserved stays so until it ends: others who wait for it run behind it.
+// Its reservations stay until it ends: transactions that wait for it run behind it.
 Status TentativeTransaction::become_exclusive() {
   auto exclusive = std::make_unique<EngineTransaction>(engine_);
   SCYPER_RETURN_IF_ERROR(exclusive->begin());

@@ -4,9 +4,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replay/log_scan.h"
 
 namespace scyper::replay {
+
+ScannedGroup scanned_group(uint64_t complete_lsn, const std::vector<replication::BatchView>& batches) {
+  ScannedGroup group;
+  group.complete_lsn = complete_lsn;
+  for (const replication::BatchView& batch : batches) {
+    if (batch.has_body) group.batches.push_back({batch.header, batch.body, 0});
+  }
+  return group;
+}
 
 Status read_parcels(Disk* disk, const std::string& log_directory, const replication::ClusterId& cluster,
                     uint64_t after_lsn, const std::function<bool(replication::Parcel)>& each) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "follower.h"
+#include "replay/log_parcels.h"
 #include "replay/record.h"
 #include "replay/state_digest.h"
 
@@ -34,12 +35,7 @@ std::vector<replay::ScannedGroup> scanned(const std::vector<Inbox::Group>& group
   std::vector<replay::ScannedGroup> out;
   for (const Inbox::Group& group : groups) {
     if (group.parcel.snapshot == 0 && lose_group.fires()) continue;
-    replay::ScannedGroup scanned;
-    scanned.complete_lsn = group.parcel.complete_lsn;
-    for (const replication::BatchView& batch : group.batches) {
-      if (batch.has_body) scanned.batches.push_back({batch.header, batch.body, 0});
-    }
-    out.push_back(std::move(scanned));
+    out.push_back(replay::scanned_group(group.parcel.complete_lsn, group.batches));
   }
   return out;
 }

@@ -27,8 +27,7 @@ std::string key_text(const TablePartition* partition, const IndexDef& index, Tid
 
 Status out_of_memory() {
   return with_hint(sql_error("53200", "out of memory"),
-                   "Tables, indexes and the changes of running transactions fill the node's memory. Raise the setting "
-                   "memory, or delete rows.");
+                   "Raise the setting memory, or free some: TRUNCATE, DROP, or DELETE fewer rows at once.");
 }
 
 Status key_too_large(const IndexDef& index, uint64_t bytes) {
@@ -42,7 +41,7 @@ Status change_status(ChangeResult result, const ChangeLog& log, Table::DatumForm
     case ChangeResult::kOk:
       return absl::OkStatus();
     case ChangeResult::kOutOfMemory:
-      return with_hint(out_of_memory(), "Raise memory, or free some: TRUNCATE, DROP, or DELETE fewer rows at once.");
+      return out_of_memory();
     case ChangeResult::kRedoLimit:
       return with_hint(sql_error("53400", "transaction writes more than " +
                                               std::to_string(log.options().redo_limit_bytes) + " bytes of redo log"),

@@ -11,7 +11,7 @@
 
 namespace scyper::storage {
 
-// What is worked out once per table.
+// Worked out once per table.
 struct LoggedApplier::Target {
   Table* table = nullptr;
   std::optional<uint32_t> key_index;  // the primary key's; none: rows are named by __row_id
@@ -72,10 +72,9 @@ StatusOr<LoggedApplier::Target*> LoggedApplier::target_of(TableId id) {
   target = std::make_unique<Target>();
   target->table = table;
   const TableSchema& schema = table->schema();
-  for (uint32_t i = 0; i < schema.indexes.size(); ++i) {
-    if (!schema.indexes[i].primary) continue;
-    target->key_index = i;
-    SCYPER_ASSIGN_OR_RETURN(target->key_format, KeyFormat::create(schema.indexes[i], schema));
+  target->key_index = primary_index(schema);
+  if (target->key_index.has_value()) {
+    SCYPER_ASSIGN_OR_RETURN(target->key_format, KeyFormat::create(schema.indexes[*target->key_index], schema));
   }
   return target.get();
 }

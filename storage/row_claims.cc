@@ -25,13 +25,6 @@ char* put_claim_head(char* out, TableId table, uint32_t index) {
 }
 static_assert(kClaimBytesMax == 2 * sizeof(uint32_t) + kMaxIndexKeyBytes);
 
-std::optional<uint32_t> primary_index(const TableSchema& schema) {
-  for (uint32_t i = 0; i < schema.indexes.size(); ++i) {
-    if (schema.indexes[i].primary) return i;
-  }
-  return std::nullopt;
-}
-
 uint32_t unique_indexes(const RowPlan& plan) {
   uint32_t bits = 0;
   for (uint32_t i = 0; i < plan.indexes.size(); ++i) bits |= plan.indexes[i].unique ? 1u << i : 0u;
@@ -99,7 +92,7 @@ class Walk {
     }
   }
 
-  // What named the row before the change.
+  // The row's name before the change.
   StatusOr<std::string_view> name_before(const UndoEntry& entry, std::optional<uint32_t> primary) {
     const auto older = older_.find({entry.partition, entry.tid});
     if (!primary.has_value() || older == older_.end()) return name_row(entry.partition, entry.tid, name_);

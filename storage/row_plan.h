@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,14 @@ struct RowPlan {
   std::string insert_prefix;
   std::string delete_prefix;
 };
+
+// The index of the primary key; none: __row_id names the rows.
+inline std::optional<uint32_t> primary_index(const TableSchema& schema) {
+  for (uint32_t i = 0; i < schema.indexes.size(); ++i) {
+    if (schema.indexes[i].primary) return i;
+  }
+  return std::nullopt;
+}
 
 StatusOr<RowPlan> make_row_plan(const TableSchema& schema, const TableLayout& layout);
 

@@ -428,7 +428,8 @@ class Binder {
   StatusOr<std::shared_ptr<storage::Table>> find_table(const ast::TableRef& ref, uint16_t rights,
                                                        std::string_view change = "change");
   // binder_access.cc
-  bool is_checked() const;
+  bool is_checked() const { return is_checked(actor_); }
+  bool is_checked(const Role* role) const;
   Status check_schema_usage(std::string_view key, int32_t location) const;
   Status check_rights(const storage::TableSchema& schema, uint16_t rights) const;
   Status check_rights(const View& view, uint16_t rights) const;

@@ -27,7 +27,9 @@ const Access& access_of(const Catalog& catalog, const storage::TableSchema& sche
 }  // namespace
 
 // A superuser needs no look at anything.
-bool Binder::is_checked() const { return (actor_ == nullptr || !actor_->is_superuser) && reacting_.empty(); }
+bool Binder::is_checked(const Role* role) const {
+  return (role == nullptr || !role->is_superuser) && reacting_.empty();
+}
 
 Status Binder::check_schema_usage(std::string_view key, int32_t location) const {
   if (!is_checked()) return Status();
@@ -55,7 +57,7 @@ Status Binder::check_rights(const View& view, uint16_t rights) const {
 // In a view, too, functions are called by whoever asks: the owner's rights count for relations alone, as in PostgreSQL.
 Status Binder::check_rights(const Routine& routine) const {
   const Role* caller = current_role(catalog_.roles);
-  if ((caller != nullptr && caller->is_superuser) || !reacting_.empty()) return Status();
+  if (!is_checked(caller)) return Status();
   SCYPER_RETURN_IF_ERROR(check_schema_usage(routine.name, -1));
   if (caller != nullptr && rights_of(routine.access, Accessed::kRoutine, catalog_.roles, *caller, kExecuteRight) != 0)
     return Status();
@@ -70,8 +72,7 @@ Status Binder::check_sequence_rights(std::string_view function, std::vector<Boun
                           : function == "setval"                          ? kUpdateRight
                                                                           : 0;
   const Role* caller = current_role(catalog_.roles);
-  const bool is_checked = (caller == nullptr || !caller->is_superuser) && reacting_.empty();
-  if (wanted == 0 || args->empty() || !is_checked) return Status();
+  if (wanted == 0 || args->empty() || !is_checked(caller)) return Status();
   const BoundExpr& given = *(*args)[0];
   std::string rights;  // by name
   for (const auto& [key, sequence] : catalog_.sequences) {

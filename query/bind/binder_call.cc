@@ -25,9 +25,10 @@ bool is_comparison(std::string_view op) {
 
 bool is_arithmetic(std::string_view op) { return op == "+" || op == "-" || op == "*" || op == "/" || op == "%"; }
 
-// Does it look a zone up by its name, in a database that a node which replays the statement need not have?
-bool reads_zones(const Builtin& f) {
-  return (f.name.find("jsonb_path_") != std::string_view::npos && f.name.ends_with("_tz")) ||
+// May another node that replays the statement get another result? It may be of another version, or have another
+// database of zones, where the function looks up a zone by its name.
+bool differs_by_node(const Builtin& f) {
+  return f.name == "version" || (f.name.find("jsonb_path_") != std::string_view::npos && f.name.ends_with("_tz")) ||
          (f.name == "timezone" && f.parameters[0] == TypeId::kText) ||
          (f.name == "date_trunc" && f.parameters.size() == 3) ||
          (f.name == "make_timestamptz" && f.parameters.size() == 7);
@@ -409,7 +410,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   call->builtin = best;
   if (best->result_type != nullptr) call->type = best->result_type(types);
   if (best->op == BuiltinOp::kRuntime && best->strict && best->may_return_null) call->nullable = true;
-  if (best->is_volatile || best->name == "version" || reads_zones(*best)) program_->volatile_result = true;
+  if (best->is_volatile || differs_by_node(*best)) program_->volatile_result = true;
   if (best->writes) program_->writes = true;
   if (best->name.find("_advisory_") != std::string_view::npos) program_->writes_shared = true;  // runs alone
   call->args = std::move(args);

@@ -39,6 +39,15 @@ bool sees_changes(const Tree& tree) {
   return found;
 }
 
+// Does it read any table?
+inline bool reads_any_table(const BoundQuery& query) {
+  bool reads = false;
+  RelationWalk walk;
+  walk.on_relation = [&](Relation& relation) { reads |= relation.table != nullptr; };
+  walk.walk(const_cast<BoundQuery*>(&query));  // which changes nothing
+  return reads;
+}
+
 // VALUES whose rows are to be computed when those before them have been consumed.
 inline bool has_late_rows(const Relation& values) {
   return values.rows.size() > 1 && std::any_of(values.rows.begin(), values.rows.end(), [](const auto& row) {

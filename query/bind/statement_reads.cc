@@ -122,7 +122,7 @@ class ReadKeeper {
       calls |= sees_changes(query->outputs);
     }
     if (!calls || !gives_row_for_row(*query)) return;
-    if (query->order.empty() && !(dml->triggers == nullptr ? reads_table(query) : reads_any_table(query))) return;
+    if (query->order.empty() && !(dml->triggers == nullptr ? reads_table(query) : reads_any_table(*query))) return;
     auto rows = rows_of_insert(query);
     if (rows == nullptr) return;
     query->from.clear();
@@ -180,14 +180,6 @@ class ReadKeeper {
     relation->common = make_part(std::move(inner));
     relation->columns = relation->common->columns;
     return relation;
-  }
-
-  static bool reads_any_table(BoundQuery* query) {
-    bool found = false;
-    RelationWalk walk;
-    walk.on_relation = [&](Relation& r) { found |= r.table != nullptr; };
-    walk.walk(query);
-    return found;
   }
 
   void keep_assigned(BoundDml* dml, Beside beside) {

@@ -28,14 +28,6 @@ bool reads_table(const Tree& tree, const storage::Table* table, bool except_vola
   walk.walk(const_cast<Tree*>(&tree));  // which changes nothing
   return reads;
 }
-
-bool reads_any_table(const BoundQuery& query) {
-  bool reads = false;
-  RelationWalk walk;
-  walk.on_relation = [&](Relation& relation) { reads |= relation.table != nullptr; };
-  walk.walk(const_cast<BoundQuery*>(&query));  // which changes nothing
-  return reads;
-}
 }  // namespace
 
 void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {

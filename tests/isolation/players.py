@@ -32,15 +32,11 @@ class Player:
         try:
             pgconn = self.connection.pgconn
             pgconn.send_query(sql.encode())
-            while (result := self.wait_result(pgconn)) is not None:
+            while (result := pgconn.get_result()) is not None:
                 results.append(self.outcome(result))
         except psycopg.Error as error:
             results.append(f"lost: {type(error).__name__}")
         return results
-
-    @staticmethod
-    def wait_result(pgconn):
-        return pgconn.get_result()
 
     @staticmethod
     def outcome(result):

@@ -13,7 +13,7 @@ namespace {
 thread_local BoundedWork* innermost = nullptr;
 }  // namespace
 
-// What operator new and delete do to a work. All of it runs within these two: nothing here may allocate.
+// Counts the work's memory for operator new and delete. Nothing here may allocate, because it runs within these two.
 struct WorkAccount {
   static void take(size_t bytes) {
     BoundedWork* const work = innermost;

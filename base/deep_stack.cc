@@ -59,7 +59,7 @@ class Mapping {
   size_t size_ = 0;
 };
 
-// One call from one stack to another and back.
+// A call from this stack to another one and back.
 struct Crossing {
   const std::function<void()>* work = nullptr;
   std::exception_ptr thrown;

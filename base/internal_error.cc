@@ -78,7 +78,7 @@ uintptr_t lowest_allowed() noexcept {
   return reinterpret_cast<uintptr_t>(lowest) + used + std::min(kStackReserveBytes, bytes / 4);
 }
 
-// Of the stack that the thread is on.
+// Limits of the stack that the thread is on.
 uintptr_t& stack_limit() noexcept {
   thread_local uintptr_t limit = lowest_allowed();
   return limit;

@@ -7,7 +7,7 @@ namespace scyper {
 namespace {
 
 constexpr char kBegin = '\x01', kEnd = '\x02';
-// Of keys that nothing has (query/compile/search_path.h): it is not shown.
+// The schema of keys that nothing has (query/compile/search_path.h). It is not shown.
 constexpr std::string_view kNoSchema = "pg_none";
 constexpr std::string_view kFixedSchemas[] = {"public", "pg_catalog", "information_schema", "pg_temp", "pg_toast"};
 

@@ -177,7 +177,7 @@ Finding examine_multicast(const server::NodeConfig& config) {
           "Nodes fall back to unicast. Look at the interface's address, its route for the group and the firewall."};
 }
 
-// Where redo leaves the machine without a key, which insecure_listen allows.
+// Warns if redo leaves the machine without a key, which insecure_listen allows.
 std::optional<Finding> examine_multicast_key(const server::NodeConfig& config) {
   const primary::ReplicationOptions& settings = config.engine.replication;
   const bool is_local = settings.multicast_interface.empty() || settings.multicast_interface.starts_with("127.");

@@ -74,9 +74,9 @@ void Elector::on_caught_up(uint64_t term) {
 
 void Elector::on_registered() { set_disk_known(true); }
 
-// A disk that etcd does not know is empty, or an old one. What the voter promised on another disk was of a term that
-// etcd had drawn, so the leader's is not lower; what it acknowledged is in the leader's log. With both on this disk,
-// the voter is as it was. Before anybody was elected there is nothing to lack.
+// A disk that etcd does not know is empty, or an old one. The voter's promises on another disk were of terms that etcd
+// had drawn, so the leader's term is not lower. Its acknowledged commits are in the leader's log. With both on this
+// disk, the voter is as it was. Before anybody was elected there is nothing to lack.
 void Elector::look_at_disk() {
   if (!tells_disks_apart()) return;
   const auto found = view_.disks.find(options_.node);

@@ -274,7 +274,7 @@ class DiskTest : public testing::Test {
     EXPECT_FALSE(elector_.takes_redo({term, "a"}, 0));
     elector_.on_promise_stored({term, "a"}, 0);
   }
-  // What it answers to a fence of that term, of which it has promised nothing yet.
+  // Its answer to a fence of that term, of which it has promised nothing yet.
   FenceAnswer fenced(uint64_t term) {
     elector_.on_fence({term, "c", 1}, 0);
     elector_.on_promise_stored({term, "c", 1}, 0);

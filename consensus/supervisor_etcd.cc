@@ -122,7 +122,7 @@ void EtcdSupervisor::tell_of_incomplete() {
                    "primary by hand, with loss: scyper failover"));
 }
 
-// Where it cannot be written, etcd knows it all the same.
+// If the file cannot be written, etcd knows the disk all the same.
 void EtcdSupervisor::note_disk() {
   const Status noted = disk_file_.note_registered(options_.elector.disk);
   if (!noted.ok()) say(absl::StrCat("election: ", std::string(noted.message())));

@@ -17,7 +17,7 @@ namespace scyper::primary {
 // Threads: one.
 class ReferencedRows {
  public:
-  // Of the catalog from now on.
+  // The catalog from now on.
   void use(std::shared_ptr<const query::Catalog> catalog);
   static constexpr uint32_t kAnyPartition = ~uint32_t{0};
   // As storage::visit_claims(): of the changes in the log that are newer than `before`. partition: the only one of
@@ -31,7 +31,7 @@ class ReferencedRows {
     uint32_t index = 0;                     // its unique one
     storage::KeyFormat format;              // of it
     std::vector<uint32_t> columns;          // that refer, in the index's order
-    // Which of them decides the partition; none: it may be any.
+    // Position of the column that decides the partition; none: it may be any.
     std::optional<size_t> partition_column;
   };
   const std::vector<Reference>& references_of(const storage::TableSchema& schema);

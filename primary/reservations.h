@@ -28,7 +28,7 @@ class Reservations {
   // Once, before all else.
   void begin(uint32_t partitions);
 
-  // What one block has reserved, in order; it is its owner's list.
+  // A reservation of one block. Its owner keeps them in order.
   struct Held {
     uint32_t set;
     std::string name;

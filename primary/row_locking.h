@@ -14,8 +14,8 @@ namespace scyper::primary {
 // Whether a text has FOR UPDATE, FOR SHARE or their kin, as far as its words tell.
 bool has_locking_words(std::string_view sql);
 
-// Which statements may lock rows until their block ends: those that say so, and those that mention a routine which
-// does, or which mentions such a routine. Told by the words of their texts: a statement too many only runs alone.
+// Tells which statements may lock rows until their block ends. Their texts say so, or mention a routine that does, or
+// one that mentions such a routine. Words decide: a statement that only looks like it runs alone for nothing.
 // Threads: any.
 class RowLocking {
  public:

@@ -47,7 +47,7 @@ struct TentativeBlock {
   std::vector<Savepoint> savepoints;
   std::vector<Drawn> sequences;  // the last one: what lastval() gives. Numbers are not taken back
   uint64_t applied_bytes = 0;    // of redo, by all its jobs
-  // What its redo and its reservations are about. null before its first job.
+  // The catalog that its redo and its reservations are for. null before its first job.
   std::shared_ptr<const query::Catalog> catalog;
   std::set<TableId> tables;  // of it, likewise
   bool is_noted = false;     // among the holders of BlockWaits

@@ -12,9 +12,9 @@ namespace scyper::primary {
 class EngineTransaction;
 class PartitionEngine;
 
-// An open transaction that stops nobody: its statements are jobs of a tentative block (tentative_block.h). What cannot
-// be done so (definitions, COPY, temporary tables, what reaches to the end of the transaction) makes it exclusive from
-// there on: an EngineTransaction that adopts what the block has changed.
+// An open transaction that stops nobody: its statements are jobs of a tentative block (tentative_block.h). Other
+// statements (definitions, COPY, locks, temporary tables, checks at the end of the transaction) make it exclusive from
+// there on: an EngineTransaction adopts the block's changes.
 class TentativeTransaction final : public OpenTransaction {
  public:
   TentativeTransaction(PartitionEngine* engine, BlockId id);

@@ -36,7 +36,7 @@ class RoleSessions {
   std::map<uint32_t, int32_t> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Clients that have said who they are. Those that have not hold no place. Threads: any.
+// Clients that have said who they are. Other clients hold no place. Threads: any.
 class ConnectionSlots {
  public:
   // False: at_most are taken already.

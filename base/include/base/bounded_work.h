@@ -20,9 +20,9 @@ struct WorkInterrupted : std::bad_alloc {
   WorkEnd why;
 };
 
-// Bounds a piece of work of this thread: what a statement makes this thread do in C++.
+// Bounds a piece of work that a statement makes this thread do in C++.
 // (1) Memory by operator new, as far as the work has not freed it. Beyond the bound, operator new throws std::bad_alloc
-//     for large pieces, and poll_work() throws it. Small pieces never fail, so that code without a way to fail may
+//     for large pieces, and poll_work() throws it. Small pieces never fail: code without a way to fail may
 //     allocate them.
 // (2) Time: poll_work(), and operator new for large pieces, throw WorkInterrupted once the work has to end.
 // Whoever opens one catches both. Works may lie in each other; the innermost counts. Builds with a sanitizer keep the
@@ -66,7 +66,7 @@ class BoundedWork {
   const ptrdiff_t look_at_bytes_ = static_cast<ptrdiff_t>(kFreeBytes);
 };
 
-// Of a statement whose session says when it has to end.
+// Bounds of a statement; its session says when it has to end.
 struct WorkLimits {
   const std::atomic<bool>* cancelled = nullptr;  // null: nobody cancels it
   int64_t deadline_ns = 0;                       // monotonic; 0 = none

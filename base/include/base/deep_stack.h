@@ -14,8 +14,8 @@ constexpr size_t kStackBytes = size_t{8} << 20;
 // with frames a hundred times smaller: native code where it is interpreted here, or the other way round.
 constexpr size_t kDeepStackBytes = size_t{1} << 30;
 
-// Runs the work on a stack of its own of that size, on this thread; all that thread-locals say stays as it is. Where no
-// such stack can be had, a smaller one serves, at worst the thread's. An exception of the work leaves here. May be
+// Runs the work on a stack of its own of that size, on this thread; thread-locals stay as they are. A smaller stack
+// serves if no such stack can be had, at worst the thread's own. An exception of the work leaves here. May be
 // nested. Threads: any. Costs two mappings and some system calls: for work of many microseconds.
 void on_deep_stack(const std::function<void()>& work, size_t bytes = kDeepStackBytes);
 

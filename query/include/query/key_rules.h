@@ -2,11 +2,11 @@
 
 #include "query/catalog.h"
 
-// What a key has that its index does not: a DEFERRABLE one is unique when its statement or transaction ends, not at
-// each row, and of NULLS NOT DISTINCT equal NULLs are duplicates. Storage keeps keys unique at each row and takes NULLs
-// for distinct, so a deferrable key has an index that is not unique, and each statement checks what its index does not
-// (bind/binder_constraint.cc). It is a remark of the catalog on the index, kept beside its comments under the index's
-// number.
+// Rules of a key that its index does not enforce: a DEFERRABLE one is unique when its statement or transaction ends,
+// not at each row, and of NULLS NOT DISTINCT equal NULLs are duplicates. Storage keeps keys unique at each row and
+// takes NULLs for distinct, so a deferrable key has an index that is not unique, and each statement checks what its
+// index does not (bind/binder_constraint.cc). It is a remark of the catalog on the index, kept beside its comments
+// under the index's number.
 namespace scyper::query {
 
 struct KeyRules {

@@ -29,8 +29,8 @@ class ValueArena {
 // value points to lies in the arena. Errors have PostgreSQL's SQLSTATE and message.
 Status parse_value(const SqlType& type, std::string_view text, ValueArena* arena, Datum* out);
 
-// What 'now' and the like mean in this thread's values from here on: microseconds since 2000-01-01, UTC. 0: the moment
-// at which each is parsed.
+// Sets the meaning of 'now' and the like in this thread's values from here on: microseconds since 2000-01-01, UTC. 0:
+// the moment at which each is parsed.
 void set_thread_value_time(int64_t time_us);
 
 // PostgreSQL's output function; nothing for NULL.

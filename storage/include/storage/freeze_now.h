@@ -14,7 +14,7 @@ namespace scyper::storage {
 // the partition belongs to, between transactions.
 bool freeze_now(TablePartition* partition, uint64_t chunk, bool needs_all_rows);
 
-// Of an arena of which more than kTightPercent is used: freezes chunks of the partition, the oldest first and never the
+// If more than kTightPercent of the arena is used: freezes chunks of the partition, the oldest first and never the
 // last one, until no more than kRoomyPercent is. Returns how many.
 constexpr uint64_t kTightPercent = 70, kRoomyPercent = 40;
 uint64_t freeze_while_tight(TablePartition* partition, bool needs_all_rows);

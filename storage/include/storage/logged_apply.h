@@ -24,7 +24,7 @@ struct RowIdentity {
   auto operator<=>(const RowIdentity&) const = default;
 };
 
-// Where rows of tables without primary key were seen last. Only hints: a hint is compared with the row before it is
+// The last known places of rows without primary key. Only hints: a hint is compared with the row before it is
 // used. Without a hint, finding the row takes a scan of its partition.
 using RowPlaces = std::map<RowIdentity, Tid>;
 

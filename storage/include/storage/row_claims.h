@@ -17,7 +17,7 @@ enum class RowLock : uint8_t { kKeyShare, kShare, kNoKeyUpdate, kUpdate };
 // Whether two transactions may not hold both at once (PostgreSQL 15, 13.3.2).
 constexpr bool excludes(RowLock a, RowLock b) { return static_cast<int>(a) + static_cast<int>(b) >= 3; }
 
-// What a transaction needs for itself until its end: a row, or a key that no other may insert. Rows are named as redo
+// A transaction needs this for itself until its end: a row, or a key that no other may insert. Rows are named as redo
 // names them, by primary key or hidden row id, because a Tid may change between two jobs.
 struct RowClaim {
   const TablePartition* partition;

@@ -10,6 +10,7 @@
 #include "call_stream.h"
 #include "client/client.h"
 #include "scyper.grpc.pb.h"
+#include "wire.h"
 
 namespace scyper::client {
 
@@ -36,16 +37,25 @@ struct Client::Parts {
   absl::Mutex mutex;
   grpc::ClientContext* running ABSL_GUARDED_BY(mutex) = nullptr;
 
+  bool is_cancelled ABSL_GUARDED_BY(mutex) = false;  // what runs, by cancel()
+
   // A query is under way with this context.
   class Running {
    public:
     Running(Parts* parts, grpc::ClientContext* context) : parts_(parts) {
       absl::MutexLock lock(&parts_->mutex);
       parts_->running = context;
+      parts_->is_cancelled = false;
     }
     ~Running() {
       absl::MutexLock lock(&parts_->mutex);
       parts_->running = nullptr;
+    }
+    // How the query ended. A node that stops cancels its calls as well: then the connection is lost.
+    Status status_of_end(const grpc::Status& end) const {
+      absl::MutexLock lock(&parts_->mutex);
+      if (end.error_code() != grpc::StatusCode::CANCELLED || !parts_->is_cancelled) return status_of(end);
+      return sql_error("57014", "canceling statement due to user request");
     }
 
    private:

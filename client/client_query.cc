@@ -100,7 +100,7 @@ Status run(Parts* parts, const v1::ExecuteRequest& request, QueryHandler* handle
     if (malformed.ok()) malformed = answers.take(response);
     if (!malformed.ok()) context.TryCancel();
   }
-  Status status = status_of(reader->Finish());
+  Status status = running.status_of_end(reader->Finish());
   return malformed.ok() ? status : malformed;
 }
 
@@ -174,7 +174,9 @@ Status Client::query(const Prepared& prepared, std::span<const Datum> arguments,
 
 void Client::cancel() {
   absl::MutexLock lock(&parts_->mutex);
-  if (parts_->running != nullptr) parts_->running->TryCancel();
+  if (parts_->running == nullptr) return;
+  parts_->is_cancelled = true;
+  parts_->running->TryCancel();
 }
 
 StatusOr<uint64_t> Client::open_session(const query::Freshness& freshness, query::Receipt* receipt) {

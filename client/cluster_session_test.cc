@@ -1,9 +1,11 @@
 #include "cluster_session.h"
 
+#include <grpcpp/support/status.h>
 #include <gtest/gtest.h>
 
 #include "server/server.h"
 #include "testing/fake_engine.h"
+#include "wire.h"
 
 namespace scyper::client {
 namespace {
@@ -55,6 +57,11 @@ TEST_F(ClusterSessionTest, StatementsAreSentAgainUnderTheirRequestId) {
   engine_.script_errors = {"08007", "23505"};
   EXPECT_EQ(sqlstate_of(execute("/* one /* within one */ */ -- two\n  DELETE FROM t")), "23505");
   EXPECT_EQ(engine_.script_requests, std::vector<uint64_t>(2, 4));
+}
+
+// A node that stops cancels the calls that it has not answered. Their outcome is open, as that of a lost connection.
+TEST_F(ClusterSessionTest, WhatANodeCancelsIsALostConnection) {
+  EXPECT_EQ(sqlstate_of(status_of(grpc::Status(grpc::StatusCode::CANCELLED, ""))), "08006");
 }
 
 // Of these a node does not remember the request id.

@@ -21,7 +21,7 @@ struct Copying::Parts {
   Status read() {
     if (stream->Read(&response)) return Status();
     is_over = true;
-    Status status = status_of(stream->Finish());
+    Status status = running.status_of_end(stream->Finish());
     return status.ok() ? sql_error("08006", "the node has closed the copy") : status;
   }
   Status write() {
@@ -75,7 +75,7 @@ Status Copying::finish(query::ResultSet* result) {
   result->affected_rows = complete.affected_rows();
   result->notices.assign(complete.notices().begin(), complete.notices().end());
   parts_->is_over = true;
-  return status_of(parts_->stream->Finish());
+  return parts_->running.status_of_end(parts_->stream->Finish());
 }
 
 StatusOr<std::unique_ptr<Copying>> Client::open_copy(std::string_view sql) {

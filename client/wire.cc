@@ -36,8 +36,8 @@ Status status_of(const grpc::Status& status) {
       return sql_error("08006", "connection to the node failed: " + status.error_message());
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return sql_error("57014", "canceling statement due to the client's timeout");
-    case grpc::StatusCode::CANCELLED:
-      return sql_error("57014", "canceling statement due to user request");
+    case grpc::StatusCode::CANCELLED:  // by the node, which stops; what this client cancels has its own error
+      return sql_error("08006", "the node has given up the call");
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       return sql_error("54000", status.error_message());
     case grpc::StatusCode::UNIMPLEMENTED:

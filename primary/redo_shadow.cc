@@ -1,5 +1,7 @@
 #include "redo_shadow.h"
 
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -53,13 +55,21 @@ StatusOr<std::unique_ptr<RedoShadow>> RedoShadow::start(Start start) {
 }
 
 Status RedoShadow::apply(std::string_view batches, uint64_t complete_lsn) {
+  if (has_given_up_) return Status();
   replication::Parcel parcel;
   parcel.bytes = std::make_shared<const std::string>(batches);
   const auto opened = replication::open_parcel(cluster_, &parcel);
   if (!opened.ok()) return shadow_error("the group cannot be read", std::string(opened.status().message()));
   replay::Replayer::Range range;
   range.from_lsn = lsn_;
-  if (const Status applied = replayer_->apply({replay::scanned_group(complete_lsn, *opened)}, range); !applied.ok()) {
+  const Status applied = replayer_->apply({replay::scanned_group(complete_lsn, *opened)}, range);
+  if (sqlstate_of(applied) == "53200") {
+    has_given_up_ = true;
+    std::fprintf(stderr, "scyper: shadow of redo: its memory is full, it checks nothing more: %s\n",
+                 std::string(applied.message()).c_str());
+    return Status();
+  }
+  if (!applied.ok()) {
     return shadow_error(absl::StrCat("the group that ends with LSN ", complete_lsn, " cannot be replayed"),
                         std::string(applied.message()));
   }

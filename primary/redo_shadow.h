@@ -31,7 +31,8 @@ class RedoShadow {
   // Recovers the state from the directory as the primary did. The directory does not change.
   static StatusOr<std::unique_ptr<RedoShadow>> start(Start start);
 
-  // batches: of one group, which ends with complete_lsn. XX000 with the reason when a record cannot be applied.
+  // batches: of one group, which ends with complete_lsn. XX000 with the reason when a record cannot be applied. The
+  // shadow freezes no chunk, so its memory may fill before the primary's: then it logs that and checks nothing more.
   Status apply(std::string_view batches, uint64_t complete_lsn);
 
   // Nothing may change either database meanwhile. XX000 names the partitions of tables whose rows differ. Says nothing
@@ -44,7 +45,8 @@ class RedoShadow {
   std::unique_ptr<query::Database> database_;
   std::unique_ptr<replay::Replayer> replayer_;
   replication::ClusterId cluster_;
-  uint64_t lsn_ = 0;  // of its state
+  uint64_t lsn_ = 0;           // of its state
+  bool has_given_up_ = false;  // for lack of memory
 };
 
 }  // namespace scyper::primary

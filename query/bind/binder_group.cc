@@ -369,6 +369,7 @@ StatusOr<std::shared_ptr<CommonQuery>> Binder::bind_recursive(const ast::CommonT
     // the term that names the query is owned by it: no share, or nobody would ever free both
     common_tables_[table.name] = {&table, {std::shared_ptr<CommonQuery>(), common.get()}};
     SCYPER_ASSIGN_OR_RETURN(common->recursive, bind_select(*select.right, scope));
+    if (common->references == 0) return absl::OkStatus();  // it does not name itself: its columns are a UNION's
     SCYPER_ASSIGN_OR_RETURN(bool widened, widen_recursive(table.name, common.get()));
     if (!widened) return absl::OkStatus();
     common->references = 0;

@@ -77,7 +77,7 @@ function(scyper_precompile folder)
   endforeach()
 endfunction()
 
-# Trees with SCYPER_UNITE, as those of sanitizers are, compile eight sources of a library as one: half of the time goes into headers, templates and inline
+# Trees with SCYPER_UNITE, as those of sanitizers are, compile eight sources of a library or of a test as one: half of the time goes into headers, templates and inline
 # functions that they share. Sources whose own names clash with others' compile alone: scyper_compiled_alone(source ...), to be
 # called where their target is declared.
 set(SCYPER_UNITY_SOURCES 8)
@@ -88,7 +88,8 @@ function(scyper_unite folder)
   scyper_targets_below(${folder} targets)
   foreach(target ${targets})
     get_target_property(type ${target} TYPE)
-    if(type STREQUAL STATIC_LIBRARY AND NOT target STREQUAL scyper_proto)  # generated code clashes and is large
+    # generated code clashes and is large
+    if((type STREQUAL STATIC_LIBRARY AND NOT target STREQUAL scyper_proto) OR (type STREQUAL EXECUTABLE AND target MATCHES "_test$"))
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${SCYPER_UNITY_SOURCES})
     endif()
   endforeach()

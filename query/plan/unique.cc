@@ -40,6 +40,65 @@ void for_equalities(const PlanNode& join, const F& f) {
   }
 }
 
+// Columns that conditions above a node hold to one value: what they are compared with comes from outside of it.
+void add_fixed(const std::vector<BoundPtr>& conjuncts, const std::set<uint32_t>& produced, std::set<ColumnId>* fixed) {
+  const auto comes_from_outside = [&](const BoundExpr& e) {
+    return !intersects(relations_of(e), produced) && !is_volatile(e);
+  };
+  for (const auto& e : conjuncts) {
+    const BoundExpr* sides[2] = {};
+    bool null_safe = false;
+    if (!is_equality(*e, &sides[0], &sides[1], &null_safe)) continue;
+    for (int side : {0, 1})
+      if (comes_from_outside(*sides[side])) fixed->merge(columns_of({sides[1 - side]}));
+  }
+}
+
+// Columns with the same value in all rows of a node, as far as its conditions tell.
+std::set<ColumnId> fixed_columns(const PlanNode& node) {
+  std::set<ColumnId> fixed;
+  const auto rename = [&](const std::set<ColumnId>& below) {
+    for (uint32_t i = 0; i < node.exprs.size(); i++)
+      for (const ColumnId& id : columns_of({node.exprs[i].get()}))
+        if (below.count(id) != 0) fixed.insert({node.relation, i});
+  };
+  switch (node.kind) {
+    case PlanKind::kFilter:
+    case PlanKind::kInner:
+      for (const auto& input : node.inputs) fixed.merge(fixed_columns(*input));
+      add_fixed(node.conjuncts, produced_by(node), &fixed);
+      return fixed;
+    case PlanKind::kSort:
+    case PlanKind::kUnique:
+    case PlanKind::kWindow:
+      return fixed_columns(*node.inputs[0]);
+    case PlanKind::kMap:
+      fixed = fixed_columns(*node.inputs[0]);
+      rename(std::set<ColumnId>(fixed));
+      return fixed;
+    case PlanKind::kGroup:
+      rename(fixed_columns(*node.inputs[0]));
+      return fixed;
+    case PlanKind::kJoin:
+      if (node.join != JoinKind::kFull) fixed = fixed_columns(*node.inputs[0]);
+      if (node.join == JoinKind::kInner) fixed.merge(fixed_columns(*node.inputs[1]));
+      return fixed;
+    default:
+      return fixed;
+  }
+}
+
+bool is_unique_group(const PlanNode& group, const std::set<ColumnId>& columns) {
+  if (group.exprs.empty()) return !group.aggregates.empty();
+  const std::set<ColumnId> fixed = fixed_columns(group);
+  for (uint32_t i = 0; i < group.exprs.size(); i++) {
+    const ColumnId key{group.relation, i};
+    const bool tells = i >= group.hashed.size() || group.hashed[i];
+    if (tells && columns.count(key) == 0 && fixed.count(key) == 0) return false;
+  }
+  return true;
+}
+
 bool is_unique_join(const PlanNode& join, std::set<ColumnId> columns) {
   if (join.join == JoinKind::kFull) return false;
   if (join.join == JoinKind::kSemi || join.join == JoinKind::kAnti || join.join == JoinKind::kMark ||
@@ -65,6 +124,7 @@ bool is_unique_join(const PlanNode& join, std::set<ColumnId> columns) {
 
 // One input's row is told by the columns; those of the others one after the other by equalities with what is known.
 bool is_unique_inner(const PlanNode& inner, const std::set<ColumnId>& columns) {
+  const std::set<uint32_t> produced = produced_by(inner);
   auto reaches_all = [&](size_t first) {
     std::set<uint32_t> known = produced_by(*inner.inputs[first]);
     std::vector<bool> done(inner.inputs.size(), false);
@@ -74,6 +134,7 @@ bool is_unique_inner(const PlanNode& inner, const std::set<ColumnId>& columns) {
       for (size_t i = 0; i < inner.inputs.size(); i++) {
         if (done[i]) continue;
         std::set<ColumnId> keys = columns;
+        add_fixed(inner.conjuncts, produced, &keys);
         for (const auto& e : inner.conjuncts) {
           const BoundExpr* sides[2] = {};
           bool null_safe = false;
@@ -88,8 +149,10 @@ bool is_unique_inner(const PlanNode& inner, const std::set<ColumnId>& columns) {
     }
     return std::find(done.begin(), done.end(), false) == done.end();
   };
+  std::set<ColumnId> first_known = columns;
+  add_fixed(inner.conjuncts, produced, &first_known);
   for (size_t i = 0; i < inner.inputs.size(); i++)
-    if (is_unique(*inner.inputs[i], columns) && reaches_all(i)) return true;
+    if (is_unique(*inner.inputs[i], first_known) && reaches_all(i)) return true;
   return false;
 }
 
@@ -105,7 +168,11 @@ bool is_unique(const PlanNode& node, const std::set<ColumnId>& columns) {
         if (id.relation == node.relation) own.insert(id.index);
       return has_unique_key(*node.source, own);
     }
-    case PlanKind::kFilter:
+    case PlanKind::kFilter: {
+      std::set<ColumnId> known = columns;
+      add_fixed(node.conjuncts, produced_by(*node.inputs[0]), &known);
+      return is_unique(*node.inputs[0], known);
+    }
     case PlanKind::kSort:
     case PlanKind::kUnique:
       return is_unique(*node.inputs[0], columns);
@@ -120,10 +187,7 @@ bool is_unique(const PlanNode& node, const std::set<ColumnId>& columns) {
     case PlanKind::kInner:
       return is_unique_inner(node, columns);
     case PlanKind::kGroup:
-      if (node.exprs.empty()) return !node.aggregates.empty();
-      for (uint32_t i = 0; i < node.exprs.size(); i++)
-        if ((i >= node.hashed.size() || node.hashed[i]) && columns.count({node.relation, i}) == 0) return false;
-      return true;
+      return is_unique_group(node, columns);
     case PlanKind::kSetOp:
       if (node.set_all) return false;
       for (uint32_t i = 0; i < node.outputs[0].size(); i++)

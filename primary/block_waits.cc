@@ -1,28 +1,17 @@
 #include "block_waits.h"
 
-#include <cstdlib>
-#include <string_view>
+#include "query/setting_values.h"
 
 namespace scyper::primary {
 
 namespace {
 
-// 0: none. The setting is a number, of milliseconds unless a unit follows.
+// 0: none.
 int64_t lock_timeout_ns(const Transaction& transaction) {
   if (transaction.settings == nullptr) return 0;
   const auto found = transaction.settings->find("lock_timeout");
   if (found == transaction.settings->end()) return 0;
-  static constexpr std::pair<std::string_view, double> kUnits[] = {{"us", 1e3},   {"ms", 1e6},   {"s", 1e9},
-                                                                   {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-  char* unit = nullptr;
-  const double number = std::strtod(found->second.c_str(), &unit);
-  while (*unit == ' ') ++unit;
-  const std::string_view name = unit;
-  double scale = 1e6;
-  for (const auto& [known, ns] : kUnits) {
-    if (name == known) scale = ns;
-  }
-  return static_cast<int64_t>(number * scale);
+  return static_cast<int64_t>(query::shown_number("lock_timeout", found->second)) * 1'000'000;
 }
 
 Status why_over(const Transaction& transaction, int64_t lock_deadline_ns, int64_t now_ns) {

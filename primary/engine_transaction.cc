@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "partition_engine.h"
+#include "storage/enum_transaction.h"
 #include "worker.h"
 
 namespace scyper::primary {
@@ -52,7 +53,10 @@ Status EngineTransaction::ask(std::function<Status(Executor*)> work, bool is_las
   request_ = &request;
   changed_.notify_all();
   changed_.wait(lock, [&] { return request.is_done || is_over_; });
-  if (request.is_done) return std::move(request.status);
+  if (request.is_done) {
+    see_enum_trial(request.enum_trial);  // this thread shows the rows
+    return std::move(request.status);
+  }
   request_ = nullptr;
   return why_over_;
 }
@@ -145,6 +149,7 @@ Status EngineTransaction::serve(Worker* worker) {
     status = request->work(&executor);
     std::lock_guard<std::mutex> lock(mutex_);
     request->status = status;
+    request->enum_trial = enum_trial();
     request->is_done = true;
     request_ = nullptr;
     changed_.notify_all();

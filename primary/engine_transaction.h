@@ -6,6 +6,7 @@
 
 #include "primary/open_transaction.h"
 #include "rendezvous.h"
+#include "storage/enum_transaction.h"
 
 namespace scyper::primary {
 
@@ -46,6 +47,7 @@ class EngineTransaction final : public OpenTransaction {
     bool is_last = false;
     bool is_done = false;
     Status status;
+    EnumTrial enum_trial{0};  // of the worker, when it is done
   };
   Status ask(std::function<Status(Executor*)> work, bool is_last = false);
   Status serve(Worker* worker);

@@ -15,6 +15,10 @@ namespace {
 constinit std::atomic<int32_t> last_number{0};
 constinit std::array<std::atomic<const EnumType*>, kEnumTypesMax> published{};
 constinit std::array<std::atomic<const EnumType*>, kEnumTypesMax> committed{};  // of a new type the first
+// The trial that has published the type's newest version; 0: that version is committed.
+constinit std::array<std::atomic<uint64_t>, kEnumTypesMax> trial_of{};
+constinit std::atomic<uint64_t> last_trial{0};
+constinit thread_local uint64_t thread_trial = 0;
 
 // What was published is kept for ever: readers take no lock.
 void publish(std::shared_ptr<const EnumType> type, bool is_committed) {
@@ -30,6 +34,7 @@ void publish(std::shared_ptr<const EnumType> type, bool is_committed) {
   published[number].store(known, std::memory_order_release);
   const bool is_new = committed[number].load(std::memory_order_relaxed) == nullptr;
   if (is_committed || is_new) committed[number].store(known, std::memory_order_release);
+  trial_of[number].store(is_committed ? 0 : thread_trial, std::memory_order_release);
 }
 
 }  // namespace
@@ -54,6 +59,15 @@ void publish_enum(std::shared_ptr<const EnumType> type) { publish(std::move(type
 
 void publish_enum_on_trial(std::shared_ptr<const EnumType> type) { publish(std::move(type), /*is_committed=*/false); }
 
+EnumTrial begin_enum_trial() {
+  thread_trial = last_trial.fetch_add(1) + 1;
+  return enum_trial();
+}
+
+EnumTrial enum_trial() noexcept { return EnumTrial(thread_trial); }
+
+void see_enum_trial(EnumTrial trial) noexcept { thread_trial = trial.value(); }
+
 void publish_enum_again(const EnumType& type) noexcept {
   published[static_cast<size_t>(type.number)].store(&type, std::memory_order_release);
 }
@@ -69,7 +83,10 @@ Status check_label(const EnumType& type, const EnumType::Label& label) {
 
 const EnumType* find_enum(int32_t number) {
   if (number <= 0 || number >= kEnumTypesMax) return nullptr;
-  return published[static_cast<size_t>(number)].load(std::memory_order_acquire);
+  const auto at = static_cast<size_t>(number);
+  const uint64_t trial = trial_of[at].load(std::memory_order_acquire);
+  const bool is_seen = trial == 0 || trial == thread_trial;
+  return (is_seen ? published : committed)[at].load(std::memory_order_acquire);
 }
 
 }  // namespace scyper

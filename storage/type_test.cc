@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "storage/enum_transaction.h"
+
 namespace scyper {
 namespace {
 
@@ -35,6 +39,45 @@ TEST(Datum, KeepsNegative128BitValues) {
 TEST(SqlType, ElementOfArrayKeepsModifiers) {
   SqlType array = make_array(make_string(TypeId::kVarchar, 24));
   EXPECT_EQ(element_of(array), make_string(TypeId::kVarchar, 24));
+}
+
+// A label that a transaction has renamed shows in the threads of that transaction alone until it commits.
+TEST(EnumTrial, OthersSeeTheCommittedLabels) {
+  const int32_t number = new_enum_number();
+  auto with_label = [&](const char* label) {
+    auto type = std::make_shared<EnumType>();
+    type->number = number;
+    type->name = "mood";
+    type->labels.push_back({label, kEnumLabelDistance});
+    return type;
+  };
+  auto label = [&] { return find_enum(number)->labels[0].text; };
+  auto elsewhere = [&](EnumTrial trial) {
+    std::string seen;
+    std::thread([&] {
+      see_enum_trial(trial);
+      seen = label();
+    }).join();
+    return seen;
+  };
+  publish_enum(with_label("sad"));
+  const EnumTrial trial = begin_enum_trial();
+  const auto renamed = with_label("blue");
+  publish_enum_on_trial(renamed);
+  EXPECT_EQ(label(), "blue");
+  EXPECT_EQ(elsewhere(EnumTrial(0)), "sad");
+  EXPECT_EQ(elsewhere(trial), "blue");  // the one that shows its rows
+  publish_enum(renamed);
+  EXPECT_EQ(elsewhere(EnumTrial(0)), "blue");
+  // the next one is taken back
+  const EnumTrial second = begin_enum_trial();
+  publish_enum_on_trial(with_label("red"));
+  EXPECT_EQ(elsewhere(trial), "blue");
+  EXPECT_EQ(elsewhere(second), "red");
+  publish_enum_again(*renamed);
+  EXPECT_EQ(label(), "blue");
+  publish_enum(renamed);
+  EXPECT_EQ(elsewhere(EnumTrial(0)), "blue");
 }
 
 }  // namespace

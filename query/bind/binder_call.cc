@@ -1,16 +1,19 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/declared_type.h"
 #include "bind/make.h"
 #include "bind/named_arguments.h"
+#include "bind/names_on_path.h"
 #include "bind/operator_rules.h"
 #include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "query/search_path.h"
 #include "query/session_activity.h"
 #include "storage/json_text_type.h"
 #include "types/datetime.h"
@@ -435,23 +438,43 @@ Status Binder::check_sequence(const std::vector<BoundPtr>& args) const {
   if (catalog_.sequences.count(name) != 0 || catalog_.find_table(name) != nullptr || catalog_.views.count(name) != 0 ||
       catalog_.index_tables.count(name) != 0)
     return absl::OkStatus();
-  return error("42P01", absl::StrCat("relation \"", text, "\" does not exist"), args[0]->location);
+  return error("42P01", absl::StrCat("relation \"", std::string(without_no_schema(text)), "\" does not exist"),
+               args[0]->location);
 }
 
 namespace {
-// The literal name of a sequence of a schema of search_path, with that schema.
-void find_sequence_in_path(const Catalog& catalog, std::vector<BoundPtr>* args) {
+// The literal name of a sequence of a schema of search_path, with that schema. A name that no schema of the path has is
+// none of public either.
+void find_sequence_in_path(const Catalog& catalog, BoundPtr* name) {
+  const std::string& text = (*name)->text;
+  if ((*name)->value.null || text.find('.') != std::string::npos) return;
+  const std::string bare = object_key_of_text(text);
+  const auto set_schema = [&](std::string_view schema) {
+    const std::string found = absl::StrCat(quote_identifier(std::string(schema)), ".", quote_identifier(bare));
+    *name = make_text_constant(SqlType((*name)->type), found, (*name)->location);
+  };
+  const std::vector<std::string>& path = *SessionPathScope::current;
+  for (const std::string& schema : path)
+    if (schema != "pg_catalog" && catalog.sequences.contains(object_key(schema, bare))) return set_schema(schema);
+  if (std::find(path.begin(), path.end(), kPublicSchema) == path.end()) set_schema(kNoSchema);
+}
+
+bool follows_path() {
   const auto* path = SessionPathScope::current;
-  if (path == nullptr || args->empty() || (*args)[0]->kind != BoundKind::kConst || (*args)[0]->value.null) return;
-  const BoundExpr& name = *(*args)[0];
-  if (name.text.find_first_of("\".") != std::string::npos) return;
-  for (const std::string& schema : *path) {
-    if (catalog.sequences.count(object_key_of_text(absl::StrCat(quote_identifier(schema), ".", name.text))) == 0)
-      continue;
-    const SqlType type = name.type;
-    (*args)[0] = make_text_constant(type, absl::StrCat(quote_identifier(schema), ".", name.text), name.location);
-    return;
-  }
+  return path != nullptr && !is_default_path(*path) && !RuleTextScope::is_on;
+}
+
+// What finds the sequence when the statement runs, where its name is known then; empty: the name is a constant.
+std::vector<BoundPtr> follow_path(const Catalog& catalog, std::vector<BoundPtr>* given) {
+  std::vector<BoundPtr> args;
+  if (given->empty() || !follows_path()) return args;
+  BoundPtr& name = (*given)[0];
+  if (name->kind == BoundKind::kConst) return find_sequence_in_path(catalog, &name), std::move(args);
+  if (!is_string(name->type.id)) return args;
+  const std::string path = absl::StrJoin(*SessionPathScope::current, "\n");
+  args.push_back(make_text_constant(make_type(TypeId::kText), path, name->location));
+  args.push_back(std::move(name));
+  return args;
 }
 }  // namespace
 
@@ -527,18 +550,17 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
     bool json = name == "to_jsonb" || name == "jsonb_build_object" || name == "jsonb_build_array";
     if (name == "row_to_json") return row_to_json(call, std::move(given.args));
     const bool text = name == "to_json" || name == "json_build_object" || name == "json_build_array";
-    if (json || text) {
-      SCYPER_ASSIGN_OR_RETURN(arg, row_json(std::move(arg), text ? " json_row" : "jsonb_build_object"));
-    } else {
-      SCYPER_ASSIGN_OR_RETURN(arg, row_text(std::move(arg)));
-    }
+    const char* made = text ? " json_row" : "jsonb_build_object";
+    SCYPER_ASSIGN_OR_RETURN(arg, json || text ? row_json(std::move(arg), made) : row_text(std::move(arg)));
   }
   if (name == "nextval" || name == "setval" || name == "currval") {
     if (!given.args.empty() && object_kind(given.args[0]->type).has_value()) {
       SCYPER_ASSIGN_OR_RETURN(given.args[0],
                               coerce(std::move(given.args[0]), make_type(TypeId::kText), Coercion::kImplicit));
     }
-    find_sequence_in_path(catalog_, &given.args);
+    if (std::vector<BoundPtr> late = follow_path(catalog_, &given.args); !late.empty()) {
+      SCYPER_ASSIGN_OR_RETURN(given.args[0], make_call(" sequence on path", std::move(late), call.location));
+    }
     SCYPER_RETURN_IF_ERROR(check_sequence(given.args));
   }
   SCYPER_RETURN_IF_ERROR(check_sequence_rights(name, &given.args));

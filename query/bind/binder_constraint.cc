@@ -7,6 +7,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/names_on_path.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "plan/expressions.h"
@@ -151,6 +152,7 @@ const TableRules* Binder::rules_of(const storage::TableSchema& schema) const {
 
 StatusOr<BoundPtr> Binder::bind_rule(std::string_view text, const Relation* row, std::string_view clause) {
   InnerText inner(this, text);
+  const RuleTextScope rule;
   aggregate_clause_ = clause;
   SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));
   Scope scope;

@@ -5,12 +5,14 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/names_on_path.h"
 #include "bind/object_numbers.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
+#include "runtime/byte_char.h"
 #include "runtime/catalog_map.h"
 #include "storage/name_type.h"
 
@@ -40,6 +42,12 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+std::vector<BoundPtr> list_of(BoundPtr a) {
+  std::vector<BoundPtr> list;
+  list.push_back(std::move(a));
+  return list;
+}
+
 std::vector<BoundPtr> list_of(BoundPtr a, BoundPtr b) {
   std::vector<BoundPtr> list;
   list.push_back(std::move(a));
@@ -62,8 +70,9 @@ std::map<std::string, std::string> visible_objects(const Catalog& catalog) {
     const bool is_on_path = std::find(path.begin(), path.end(), schema_of(key)) != path.end();
     all[absl::StrCat(oid)] = is_on_path ? "t" : "f";
   };
-  for (const auto& [key, oid] : object_numbers(catalog, ObjectKind::kRelation)) add(oid, key);
-  for (const auto& [key, oid] : object_numbers(catalog, ObjectKind::kRoutine)) add(oid, key);
+  for (const ObjectKind kind : {ObjectKind::kRelation, ObjectKind::kRoutine})
+    for (const auto& [key, oid] : object_numbers(catalog, kind))
+      if (!key.starts_with(kOnPath)) add(oid, key);
   for (const auto& [oid, name] : object_names(catalog, ObjectKind::kType)) all[absl::StrCat(oid)] = "t";
   for (const SystemTable& table : system_tables())
     all[absl::StrCat(system_table_oid(table.name))] = table.schema == "pg_catalog" ? "t" : "f";
@@ -123,17 +132,16 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_has_role", 2, 3, TypeId::kBool, "t"},
 };
 
-// The text of a "char", which is one byte: \ooo where it is no ASCII, nothing where it is 0.
-std::string text_of_char(std::string_view text) {
-  constexpr unsigned kAsciiEnd = 0x80;
-  const auto is_octal = [&](size_t i) { return text[i] >= '0' && text[i] <= '7'; };
-  unsigned byte = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
-  if (text.size() == 4 && text[0] == '\\' && is_octal(1) && is_octal(2) && is_octal(3))
-    byte = static_cast<unsigned>((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0')) & 0xFF;
-  if (byte == 0) return "";
-  if (byte < kAsciiEnd) return std::string(1, static_cast<char>(byte));
-  return {'\\', static_cast<char>('0' + (byte >> 6)), static_cast<char>('0' + (byte >> 3 & 7)),
-          static_cast<char>('0' + (byte & 7))};
+// A "char" is a text here: only the cast below another one tells that the number is the byte's.
+bool is_number_of_char(const ast::Cast& expr) {
+  const auto* inner = ast::node_if<ast::Cast>(expr.arg.get());
+  if (inner == nullptr || inner->type.name.back() != "char" || !inner->type.array_bounds.empty()) return false;
+  const std::string& name = expr.type.name.back();
+  return expr.type.array_bounds.empty() && (name == "int4" || name == "int2" || name == "int8");
+}
+
+std::string no_cast(std::string_view from, std::string_view to) {
+  return absl::StrCat("cannot cast type ", std::string(from), " to ", std::string(to));
 }
 
 template <class Function, size_t n>
@@ -176,25 +184,28 @@ StatusOr<BoundPtr> Binder::object_constant(ObjectKind kind, const std::string& t
   if (is_number(text) && text.size() < 11) return number(std::strtoll(text.c_str(), nullptr, 10));
   if (text == "-") return number(0);
   const auto numbers = object_numbers(catalog_, kind);
-  std::string key = object_key_of_text(text);
-  for (const std::string& schema : current_schemas(catalog_)) {
-    if (text.find('.') != std::string::npos || !numbers.contains(object_key(schema, key))) continue;
-    key = object_key(schema, key);
-    break;
-  }
+  const std::string key = lookup_key(kind, text);
   if (kind == ObjectKind::kType) {
     auto parsed = parse_expression("NULL::" + text);
     const auto* cast = parsed.ok() ? ast::node_if<ast::Cast>(parsed->get()) : nullptr;
+    int64_t oid = 0;
     if (cast != nullptr) {
-      if (const Domain* domain = named_domain(cast->type, catalog_.user_types());
-          domain != nullptr && cast->type.array_bounds.empty())
-        return number(domain_oid(domain->id));
+      const Domain* domain = named_domain(cast->type, catalog_.user_types());
       const auto resolved = resolve_type(cast->type, "", catalog_.user_types());
-      if (resolved.ok()) return number(type_oid(*resolved));
+      if (domain != nullptr && cast->type.array_bounds.empty())
+        oid = domain_oid(domain->id);
+      else if (resolved.ok())
+        oid = type_oid(*resolved);
     }
+    // a bare name is looked up in public here: search_path may find another type, or none
+    const auto names = object_names(catalog_, kind);
+    const auto shown = names.find(oid);
+    const bool is_hidden =
+        shown != names.end() && shown->second.find('.') != std::string::npos && text.find('.') == std::string::npos;
+    if (oid != 0 && !is_hidden) return number(oid);
   }
   auto found = numbers.equal_range(key);
-  if (found.first == found.second) found = numbers.equal_range(text);
+  if (found.first == found.second && !key.starts_with(kOnPath)) found = numbers.equal_range(text);
   if (found.first == found.second && program_->is_routine)
     return find_object(kind, make_text_constant(kText, text, location), true);
   if (found.first == found.second) {
@@ -266,6 +277,12 @@ StatusOr<BoundPtr> Binder::bind_catalog_cast(const ast::Cast& expr, const Scope*
     return BoundPtr();
   const auto kind = object_kind_of_name(name.back());
   const bool is_oid = name.back() == "oid", is_char = name.back() == "char", is_name = name.back() == "name";
+  if (is_number_of_char(expr)) {
+    if (name.back() != "int4")
+      return error("42846", no_cast("\"char\"", name.back() == "int8" ? "bigint" : "smallint"), expr.location);
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr byte, bind(*expr.arg, scope));
+    return make_call(" integer of char", list_of(std::move(byte)), expr.location);
+  }
   if (!kind.has_value() && !is_oid && !is_char && !is_name) return BoundPtr();
   const bool is_array = !expr.type.array_bounds.empty();
   if (is_array && kind.has_value()) return BoundPtr();
@@ -277,11 +294,17 @@ StatusOr<BoundPtr> Binder::bind_catalog_cast(const ast::Cast& expr, const Scope*
   SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(*expr.arg, scope));
   if (kind.has_value()) return cast_to_object(*kind, std::move(value));
   if (is_oid && value->type.id == TypeId::kInt8) return make_cast(std::move(value), type, true);
+  const bool is_text = is_string(value->type.id) || value->type.id == TypeId::kUnknown;
+  if (is_char && !is_array && !is_text) {
+    if (value->type.id != TypeId::kInt4)
+      return error("42846", no_cast(type_name(without_modifiers(value->type)), "\"char\""), expr.location);
+    return make_call(" char of integer", list_of(std::move(value)), expr.location);
+  }
   SCYPER_ASSIGN_OR_RETURN(value, coerce(std::move(value), type, Coercion::kExplicit));
   if (!is_char || is_array) return value;
   if (value->kind == BoundKind::kConst && !value->value.null)
-    return make_text_constant(kText, text_of_char(value->text), expr.location);
-  return make_call("left", list_of(std::move(value), make_constant(kInt4, int_datum(1), expr.location)), expr.location);
+    return make_text_constant(kText, text_of_byte(byte_of_char(value->text)), expr.location);
+  return make_call(" char of text", list_of(std::move(value)), expr.location);
 }
 
 // The number that an argument is, whatever it is given as.

@@ -26,6 +26,10 @@ extern const ir::External k_fn_session_unlock_shared;
 extern const ir::External k_fn_session_unlock_all;
 // runtime/functions_session.cc
 extern const ir::External k_fn_txid_current;
+extern const ir::External k_fn_sequence_on_path;
+extern const ir::External k_fn_char_of_text;
+extern const ir::External k_fn_char_of_integer;
+extern const ir::External k_fn_integer_of_char;
 extern const ir::External k_fn_pg_notify;
 extern const ir::External k_fn_set_constraints;
 extern const ir::External k_fn_sequence_value;
@@ -104,6 +108,8 @@ void add_sequence_functions(BuiltinTable* t) {
   add("pg_sequence_last_value", {T::kInt8}, k_fn_sequence_last_value).may_return_null = true;
   Builtin& called = t->runtime(" sequence called", {T::kInt4}, T::kBool, k_fn_sequence_called);
   called.is_volatile = called.writes = true;
+  Builtin& on_path = t->runtime(" sequence on path", {T::kText, T::kText}, T::kText, k_fn_sequence_on_path);
+  on_path.is_volatile = true;  // what the transaction has made counts
   add_setting_functions(t);
   add_lock_functions(t);
 }
@@ -123,6 +129,9 @@ void add_catalog_functions(BuiltinTable* t) {
   Builtin& format = t->runtime(" format type", {T::kText, T::kInt8, T::kInt4}, T::kText, k_fn_format_type);
   format.strict = false;
   format.may_return_null = true;
+  t->runtime(" char of text", {T::kText}, T::kText, k_fn_char_of_text);
+  t->runtime(" char of integer", {T::kInt4}, T::kText, k_fn_char_of_integer);
+  t->runtime(" integer of char", {T::kText}, T::kInt4, k_fn_integer_of_char);
   t->runtime("pg_size_pretty", {T::kInt8}, T::kText, k_fn_size_pretty);
 }
 

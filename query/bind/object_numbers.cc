@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/object_name.h"
+#include "bind/names_on_path.h"
 #include "bind/system_types.h"
 #include "bind/type_functions.h"
 #include "parse/printer.h"
@@ -33,17 +34,43 @@ std::map<std::string, int64_t> relations(const Catalog& catalog) {
   return all;
 }
 
+// Which objects of one kind the search_path finds by their bare names.
+class NamesOnPath {
+ public:
+  explicit NamesOnPath(const Catalog& catalog) : path_(current_schemas(catalog)) {}
+  template <class Map>
+  bool finds(const Map& all, std::string_view key) const {
+    for (const std::string& schema : path_) {
+      const std::string first = object_key(schema, bare_name(key));
+      if (schema != "pg_catalog" && all.contains(first)) return first == key;
+    }
+    return false;
+  }
+  // The name as a text that finds the object.
+  template <class Map>
+  std::string shown(const Map& all, const std::string& key) const {
+    return finds(all, key) ? quote_identifier(std::string(bare_name(key))) : qualified(key);
+  }
+  static std::string qualified(std::string_view key) {
+    return quote_identifier(std::string(schema_of(key))) + "." + quote_identifier(std::string(bare_name(key)));
+  }
+
+ private:
+  const std::vector<std::string> path_;
+};
+
 // f(integer,text)
 std::string signature(const std::string& name, const Routine& routine) {
   std::string types;
   for (const auto& parameter : routine.parameters)
     if (parameter.mode != ParameterMode::kOut)
       types += (types.empty() ? "" : ",") + parameter_type_name(parameter.type, parameter.relation);
-  return quote_identifier(name) + "(" + types + ")";
+  return name + "(" + types + ")";
 }
 
 std::map<int64_t, std::string> type_names(const Catalog& catalog) {
   std::map<int64_t, std::string> all;
+  const NamesOnPath path(catalog);
   auto add = [&](int64_t oid, int64_t array_oid, const std::string& name) {
     all.emplace(oid, name);
     if (array_oid != 0) all.emplace(array_oid, name + "[]");
@@ -51,9 +78,9 @@ std::map<int64_t, std::string> type_names(const Catalog& catalog) {
   for (const SystemType& type : kSystemTypes) add(type.oid, type.array_oid, type_name(make_type(type.id)));
   for (const CatalogType& type : kCatalogTypes) add(type.oid, type.array_oid, std::string(type.shown));
   for (const auto& [name, type] : catalog.enums)
-    add(enum_oid(type->number), enum_array_oid(type->number), quote_identifier(name));
+    add(enum_oid(type->number), enum_array_oid(type->number), path.shown(catalog.enums, name));
   for (const auto& [name, domain] : catalog.domains)
-    add(domain_oid(domain->id), domain_array_oid(domain->id), quote_identifier(name));
+    add(domain_oid(domain->id), domain_array_oid(domain->id), path.shown(catalog.domains, name));
   return all;
 }
 
@@ -94,24 +121,29 @@ std::string_view name_of_kind(ObjectKind kind) {
 
 std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind kind) {
   std::map<int64_t, std::string> all = {{0, "-"}};
+  const NamesOnPath path(catalog);
   switch (kind) {
-    case ObjectKind::kRelation:
-      for (const auto& [key, oid] : relations(catalog)) all.emplace(oid, quote_identifier(key));
+    case ObjectKind::kRelation: {
+      const auto keys = relations(catalog);
+      for (const auto& [key, oid] : keys) all.emplace(oid, path.shown(keys, key));
       for (const SystemTable& table : system_tables()) {
         const bool is_found = table.schema == "pg_catalog";
         all.emplace(system_table_oid(table.name),
                     (is_found ? "" : std::string(table.schema) + ".") + std::string(table.name));
       }
       break;
+    }
     case ObjectKind::kType:
       all.merge(type_names(catalog));
       break;
     case ObjectKind::kRoutine:
       for (const TypeFunction& function : all_type_functions()) all.emplace(function.oid, function.name);
-      for (const auto& [key, routine] : catalog.routines) all.emplace(routine_oid(*routine), quote_identifier(key));
+      for (const auto& [key, routine] : catalog.routines)
+        all.emplace(routine_oid(*routine), path.shown(catalog.routines, key));
       break;
     case ObjectKind::kSignature:
-      for (const auto& [key, routine] : catalog.routines) all.emplace(routine_oid(*routine), signature(key, *routine));
+      for (const auto& [key, routine] : catalog.routines)
+        all.emplace(routine_oid(*routine), signature(path.shown(catalog.routines, key), *routine));
       break;
     case ObjectKind::kSchema:
       for (const auto& [oid, name] : schema_names(catalog)) all.emplace(oid, quote_identifier(name));
@@ -126,25 +158,56 @@ std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind k
   return all;
 }
 
+std::string lookup_key(ObjectKind kind, std::string_view text) {
+  const bool is_bare = text.find('.') == std::string_view::npos;
+  const bool follows_path = kind == ObjectKind::kRelation || kind == ObjectKind::kRoutine;
+  return (is_bare && follows_path ? kOnPath : "") + object_key_of_text(text);
+}
+
 std::multimap<std::string, int64_t> object_numbers(const Catalog& catalog, ObjectKind kind) {
   std::multimap<std::string, int64_t> all;
+  const NamesOnPath path(catalog);
+  auto add = [&](const auto& keys, const std::string& key, int64_t oid) {
+    all.emplace(key, oid);
+    if (path.finds(keys, key)) all.emplace(kOnPath + std::string(bare_name(key)), oid);
+  };
   if (kind == ObjectKind::kRelation) {
-    for (const auto& [key, oid] : relations(catalog)) all.emplace(key, oid);
-    for (const SystemTable& table : system_tables()) all.emplace(table.name, system_table_oid(table.name));
+    const auto keys = relations(catalog);
+    for (const auto& [key, oid] : keys) add(keys, key, oid);
+    for (const SystemTable& table : system_tables()) {
+      all.emplace(table.name, system_table_oid(table.name));
+      if (table.schema == "pg_catalog") all.emplace(kOnPath + std::string(table.name), system_table_oid(table.name));
+    }
   } else if (kind == ObjectKind::kRoutine) {
-    for (const TypeFunction& function : all_type_functions()) all.emplace(function.name, function.oid);
-    for (const auto& [key, routine] : catalog.routines) all.emplace(key, routine_oid(*routine));
+    for (const TypeFunction& function : all_type_functions()) {
+      all.emplace(function.name, function.oid);
+      all.emplace(kOnPath + std::string(function.name), function.oid);
+    }
+    for (const auto& [key, routine] : catalog.routines) add(catalog.routines, key, routine_oid(*routine));
   } else if (kind == ObjectKind::kSchema) {
     for (const auto& [oid, name] : schema_names(catalog)) all.emplace(name, oid);
   } else {
     for (const auto& [oid, name] : object_names(catalog, kind)) all.emplace(name, oid);
   }
+  if (kind == ObjectKind::kSignature)
+    for (const auto& [key, routine] : catalog.routines)
+      if (const std::string name = signature(NamesOnPath::qualified(key), *routine); !all.contains(name))
+        all.emplace(name, routine_oid(*routine));
   if (kind == ObjectKind::kType) {
     for (const SystemType& type : kSystemTypes) {
       all.emplace(type.name, type.oid);
       all.emplace("_" + std::string(type.name), type.array_oid);
     }
     for (const CatalogType& type : kCatalogTypes) all.emplace(type.name, type.oid);
+    auto add_qualified = [&](const std::string& key, int64_t oid, int64_t array_oid) {
+      const std::string name = NamesOnPath::qualified(key);
+      if (!all.contains(name)) all.emplace(name, oid);
+      if (!all.contains(name + "[]")) all.emplace(name + "[]", array_oid);
+    };
+    for (const auto& [key, type] : catalog.enums)
+      add_qualified(key, enum_oid(type->number), enum_array_oid(type->number));
+    for (const auto& [key, domain] : catalog.domains)
+      add_qualified(key, domain_oid(domain->id), domain_array_oid(domain->id));
   }
   return all;
 }

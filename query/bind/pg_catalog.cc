@@ -9,6 +9,7 @@
 #include "parse/printer.h"
 #include "query/foreign_table.h"
 #include "query/search_path.h"
+#include "query/setting_values.h"
 #include "query/settings.h"
 #include "storage/enum_transaction.h"
 #include "types/all_zones.h"
@@ -262,18 +263,47 @@ std::vector<SystemRow> foreign_tables(const Catalog& catalog) {
   }
   return rows;
 }
-// As each session begins: what it sets is not in the catalog, SHOW tells it.
+// As each session begins: what it sets is not in the catalog, SHOW tells it. Numbers are in the unit of their column.
+SystemRow row_of_setting(const Setting& setting) {
+  const bool is_constant = setting.kind == SettingKind::kConstant;
+  const NumberSetting* number = find_number_setting(setting.name);
+  const WordSetting* words = find_word_setting(setting.name);
+  std::string value(setting.value);
+  std::string type = setting.kind == SettingKind::kSwitch ? "bool" : words != nullptr ? "enum" : "string";
+  SystemValue unit, least, most, choices;
+  if (number != nullptr) {
+    value = plain_number(*number, shown_number(setting.name, value));
+    type = number->is_real ? "real" : "integer";
+    if (number->unit != SettingUnit::kNone) unit = std::string(unit_name(number->unit));
+    least = plain_number(*number, number->least);
+    most = plain_number(*number, number->most);
+  }
+  if (words != nullptr) {
+    choices = "{" + std::string(words->words) + "}";
+    for (char& c : choices.text) c = c == '|' ? ',' : c;
+  }
+  return {std::string(setting.name),
+          value,
+          unit,
+          is_constant ? "Preset Options" : "Customized Options",
+          SystemValue(),
+          SystemValue(),
+          is_constant ? "internal" : "user",
+          type,
+          "default",
+          least,
+          most,
+          choices,
+          value,
+          value,
+          SystemValue(),
+          SystemValue(),
+          false};
+}
+
 std::vector<SystemRow> setting_list(const Catalog&) {
   std::vector<SystemRow> rows;
-  for (const Setting& setting : settings()) {
-    const bool is_constant = setting.kind == SettingKind::kConstant;
-    const std::string value(setting.value);
-    rows.push_back({std::string(setting.name), value, SystemValue(),
-                    is_constant ? "Preset Options" : "Customized Options", SystemValue(), SystemValue(),
-                    is_constant ? "internal" : "user", setting.kind == SettingKind::kSwitch ? "bool" : "string",
-                    "default", SystemValue(), SystemValue(), SystemValue(), value, value, SystemValue(), SystemValue(),
-                    false});
-  }
+  for (const Setting& setting : settings()) rows.push_back(row_of_setting(setting));
   return rows;
 }
 std::vector<SystemRow> nothing(const Catalog&) { return {}; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "bind/make.h"
@@ -23,10 +24,15 @@ bool sees_changes(const std::vector<OutputColumn>& outputs) {
                      [](const OutputColumn& output) { return sees_changes(*output.expr); });
 }
 
+// Its select list is computed row by row, when the rest of the query is done: no DISTINCT or set operations.
+bool gives_rows_in_turn(const BoundQuery& query) {
+  return !query.from.empty() && !query.distinct && query.distinct_on.empty() && query.set == SetOp::kNone &&
+         query.with == nullptr && !query.correlated;
+}
+
 // Rows of FROM and WHERE, each of which gives one row: no groups, windows, DISTINCT or set operations.
 bool gives_row_for_row(const BoundQuery& query) {
-  return !query.from.empty() && !query.aggregated && query.groups.empty() && query.windows.empty() && !query.distinct &&
-         query.distinct_on.empty() && query.set == SetOp::kNone && query.with == nullptr && !query.correlated;
+  return gives_rows_in_turn(query) && !query.aggregated && query.groups.empty() && query.windows.empty();
 }
 
 template <class Tree>
@@ -36,6 +42,12 @@ bool has_volatile_call(Tree* tree) {
   walk.on_expr = [&](BoundExpr& e) { found |= is_volatile_call(e); };
   walk.walk(tree);
   return found;
+}
+
+// A value of a query that groups, or of its windows.
+bool is_of_group(const BoundExpr& e) {
+  return e.kind == BoundKind::kGroup || e.kind == BoundKind::kAggregate || e.kind == BoundKind::kGrouping ||
+         e.kind == BoundKind::kWindow;
 }
 
 void add_queries(const BoundQuery* query, std::set<uint32_t>* ids) {
@@ -60,9 +72,7 @@ bool reads_around(BoundQuery* query) {
   walk.on_expr = [&](BoundExpr& e) {
     add_queries(e.query.get(), &queries);
     if (e.kind == BoundKind::kColumn) read_relations.insert(e.relation);
-    if (e.kind == BoundKind::kGroup || e.kind == BoundKind::kAggregate || e.kind == BoundKind::kGrouping ||
-        e.kind == BoundKind::kWindow)
-      read_queries.insert(e.relation);
+    if (is_of_group(e)) read_queries.insert(e.relation);
   };
   walk.walk(query);
   auto has_all = [](const std::set<uint32_t>& own, const std::set<uint32_t>& read) {
@@ -83,17 +93,24 @@ class ReadKeeper {
       : program_(program), table_(dml.table), with_(with) {}
 
   void keep(BoundDml* dml) {
+    bool decides_late = false;
     keep_common(dml);
     // INSERT: the plan of its query knows what runs once
-    if (dml->kind == DmlKind::kInsert && dml->source != nullptr) keep_inserted(dml);
+    if (dml->kind == DmlKind::kInsert && dml->source != nullptr) keep_inserted(*dml);
     if (dml->source != nullptr && dml->kind != DmlKind::kInsert) {
       for (auto& entry : dml->source->from)
         for (auto& on : entry.on) keep(on.get(), Beside::kRows);
-      for (auto& e : dml->source->where) keep(e.get(), Beside::kRows);
+      // a condition that calls a VOLATILE routine decides when the row's turn has come, and its values come behind it
+      for (auto& e : dml->source->where) {
+        const bool is_late = dml->source->from.size() == 1 && sees_changes(*e);
+        decides_late |= is_late;
+        keep(e.get(), is_late ? Beside::kChanges : Beside::kRows);
+      }
     }
     for (auto& assignment : dml->assignments)
       if (assignment.value != nullptr)
-        keep(assignment.value.get(), sees_changes(*assignment.value) ? Beside::kChanges : Beside::kRows);
+        keep(assignment.value.get(),
+             decides_late || sees_changes(*assignment.value) ? Beside::kChanges : Beside::kRows);
     for (auto& output : dml->returning) keep(output.expr.get(), Beside::kChanges);
     if (dml->conflict != nullptr && dml->conflict->update != nullptr) {
       keep_assigned(dml->conflict->update.get(), Beside::kChanges);
@@ -112,8 +129,8 @@ class ReadKeeper {
   // INSERT ... SELECT whose select list calls a VOLATILE routine: the routine sees the rows that the statement has
   // inserted by then, and the query sees none of them. So what the query reads, in the order that it asks for, becomes
   // a part, and its select list runs beside the changes.
-  void keep_inserted(BoundDml* dml) {
-    BoundQuery* query = dml->source.get();
+  void keep_inserted(const BoundDml& dml) {
+    BoundQuery* query = dml.source.get();
     bool calls = sees_changes(query->outputs);
     while (gives_row_for_row(*query) && query->from.size() == 1 && query->where.empty() && query->order.empty() &&
            query->limit == nullptr && query->offset == nullptr &&
@@ -121,8 +138,8 @@ class ReadKeeper {
       query = query->from[0].relation->query.get();
       calls |= sees_changes(query->outputs);
     }
-    if (!calls || !gives_row_for_row(*query)) return;
-    if (query->order.empty() && !(dml->triggers == nullptr ? reads_table(query) : reads_any_table(*query))) return;
+    if (!calls || !gives_rows_in_turn(*query)) return;
+    if (query->order.empty() && !(dml.triggers == nullptr ? reads_table(query) : reads_any_table(*query))) return;
     auto rows = rows_of_insert(query);
     if (rows == nullptr) return;
     query->from.clear();
@@ -142,6 +159,14 @@ class ReadKeeper {
       std::swap(inner->where, query->where);
       std::swap(inner->limit, query->limit);
       std::swap(inner->offset, query->offset);
+      std::swap(inner->id, query->id);
+      std::swap(inner->aggregated, query->aggregated);
+      std::swap(inner->groups, query->groups);
+      std::swap(inner->grouping_sets, query->grouping_sets);
+      std::swap(inner->grouping_calls, query->grouping_calls);
+      std::swap(inner->aggregates, query->aggregates);
+      std::swap(inner->having, query->having);
+      std::swap(inner->windows, query->windows);
     };
     for (const OrderItem& item : query->order) {
       inner->order.push_back(item);
@@ -156,14 +181,17 @@ class ReadKeeper {
     std::set<uint32_t> relations;
     for (const FromEntry& entry : inner->from) relations.insert(entry.relation->id);
     const uint32_t id = program_->relation_count++;
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> places;
+    std::map<std::tuple<BoundKind, uint32_t, uint32_t>, uint32_t> places;
     std::vector<OutputColumn> columns;
     RelationWalk walk;
     walk.on_expr = [&](BoundExpr& e) {
-      if (e.kind != BoundKind::kColumn || relations.count(e.relation) == 0) return;
+      const bool is_column = e.kind == BoundKind::kColumn && relations.count(e.relation) != 0;
+      if (!is_column && !(is_of_group(e) && e.relation == inner->id)) return;
       const auto [place, is_new] =
-          places.emplace(std::pair{e.relation, e.index}, static_cast<uint32_t>(columns.size()));
-      if (is_new) columns.push_back({"", make_column(e.relation, e.index, e.type, true, -1), false});
+          places.emplace(std::tuple{e.kind, e.relation, e.index}, static_cast<uint32_t>(columns.size()));
+      if (is_new) columns.push_back({"", clone(e), false});
+      e.kind = BoundKind::kColumn;
+      e.args.clear();
       e.relation = id;
       e.index = place->second;
       e.nullable = true;

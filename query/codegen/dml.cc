@@ -487,10 +487,11 @@ struct FoundRow {
   size_t first_extra = 0;
 };
 
-FoundRow found_row(const BoundDml& dml) {
+// all_late: each value is computed when the row's turn has come, if it comes.
+FoundRow found_row(const BoundDml& dml, bool all_late) {
   FoundRow found;
   for (const auto& assignment : dml.assignments) {
-    found.places.push_back(sees_changes(*assignment.value) ? 0 : found.types.size());
+    found.places.push_back(all_late || sees_changes(*assignment.value) ? 0 : found.types.size());
     if (found.places.back() != 0) found.types.push_back(assignment.value->type);
   }
   found.first_extra = found.types.size();
@@ -507,12 +508,26 @@ FoundRow found_row(const BoundDml& dml) {
   }
   return found;
 }
+
+// Takes the conditions that call a VOLATILE routine out of a plan for one table.
+std::vector<const BoundExpr*> take_late_filters(JoinPlan* plan) {
+  if (plan->steps.size() != 1) return {};
+  std::vector<const BoundExpr*>& filters = plan->steps[0].filters;
+  std::vector<const BoundExpr*> late;
+  std::erase_if(filters, [&](const BoundExpr* filter) {
+    const bool is_late = sees_changes(*filter);
+    if (is_late) late.push_back(filter);
+    return is_late;
+  });
+  return late;
+}
 }  // namespace
 
 // Finds all rows with their new values, each target row once, then changes them. A VOLATILE routine sees the rows that
-// have changed by then: values that call one are computed when their row's turn has come.
+// have changed by then: conditions and values that call one are computed when their row's turn has come.
 void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning) {
-  const FoundRow found = found_row(dml);
+  const std::vector<const BoundExpr*> late = take_late_filters(plan);
+  const FoundRow found = found_row(dml, !late.empty());
   const std::vector<SqlType>& types = found.types;
   Reg width = constant(Type::kI64, static_cast<int64_t>(types.size()));
   check(b_.call(k_rt_rows_create, {context(), data_of(types), width}));
@@ -558,12 +573,16 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
       other.values[column] = load_datum(row, static_cast<int64_t>(at) * kDatumBytes, types[at], true, true);
       at++;
     }
+    Block next = b_.new_block();
+    gen_filters(late, next);
     Values values;
     for (size_t i = 0; i < found.places.size(); i++)
       values.push_back(found.places[i] == 0 ? stabilise(gen(*dml.assignments[i].value))
                                             : load_datum(row, static_cast<int64_t>(found.places[i]) * kDatumBytes,
                                                          types[found.places[i]], true, true));
     gen_change_row(dml, descriptor, values, returning);
+    if (!b_.terminated()) b_.jump(next);
+    b_.set_block(next);
   });
 }
 

@@ -41,6 +41,33 @@ bool wanted_order(const BoundQuery& query, uint32_t* relation, WantedOrder* orde
   return true;
 }
 
+bool calls_routine(const BoundExpr& e) {
+  return e.kind == BoundKind::kUserCall ||
+         std::any_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return calls_routine(*arg); });
+}
+
+// Conditions that call routines come behind the others, as PostgreSQL orders conditions by their costs.
+void order_filters(std::vector<const BoundExpr*>* filters) {
+  std::vector<const BoundExpr*> last;
+  std::erase_if(*filters, [&](const BoundExpr* filter) {
+    const bool is_last = calls_routine(*filter);
+    if (is_last) last.push_back(filter);
+    return is_last;
+  });
+  filters->insert(filters->end(), last.begin(), last.end());
+}
+
+// Is it another value each time that it is computed? PostgreSQL computes such a condition for each row. A subquery that
+// nothing around it decides is computed once.
+bool differs_by_row(const BoundExpr& e) {
+  // stable, though no snapshot knows its value
+  const bool is_setting = e.builtin != nullptr && e.builtin->name == "current_setting";
+  const bool is_volatile = e.kind == BoundKind::kUserCall ? e.routine != nullptr && e.routine->is_volatile
+                                                          : e.builtin != nullptr && e.builtin->is_volatile;
+  return (is_volatile && !is_setting) ||
+         std::any_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return differs_by_row(*arg); });
+}
+
 constexpr int kGoodScore = 10;  // AccessPath::score of an equality on an index's first column
 
 class Planner {
@@ -56,7 +83,7 @@ class Planner {
 
   JoinPlan plan() {
     plan_.query = &query_;
-    take_filters(&plan_.constant_filters);
+    take_filters(&plan_.constant_filters, /*constant=*/!query_.from.empty());
     std::vector<const FromEntry*> rest;
     for (const auto& entry : query_.from)
       if (entry.join == JoinType::kInner) rest.push_back(&entry);
@@ -71,16 +98,18 @@ class Planner {
   }
 
  private:
-  void take_filters(std::vector<const BoundExpr*>* out) {
+  // constant: those that decide once for all rows.
+  void take_filters(std::vector<const BoundExpr*>* out, bool constant = false) {
     for (auto it = pending_.begin(); it != pending_.end();) {
       std::set<uint32_t> used = used_of(**it, own_);
-      if (is_subset(used, known_)) {
+      if (is_subset(used, known_) && !(constant && differs_by_row(**it))) {
         out->push_back(*it);
         it = pending_.erase(it);
       } else {
         ++it;
       }
     }
+    order_filters(out);
   }
 
   // Subqueries and functions in FROM may need relations before them (LATERAL).

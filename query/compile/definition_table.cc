@@ -187,9 +187,10 @@ std::string Definer::sequence_default(const ast::Expr& expr) {
   auto found = next().sequences.find(object_key_of_text(text));
   const auto* path = SessionPathScope::current;
   const bool is_bare = text.find_first_of("\".") == std::string::npos;
+  if (is_bare && path != nullptr && !path->empty()) found = next().sequences.end();
   for (size_t i = 0; is_bare && path != nullptr && i < path->size(); i++) {
     const auto one = next().sequences.find(object_key((*path)[i], object_key_of_text(text)));
-    if (one == next().sequences.end()) continue;
+    if (one == next().sequences.end() || (*path)[i] == "pg_catalog") continue;
     found = one;
     break;
   }

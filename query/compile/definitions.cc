@@ -258,6 +258,7 @@ Status TransactionDefinitions::define_next(ExecContext* context, std::string_vie
   next->version = trial_version();
   note_tables(next.get(), services_.frozen, services_.tier);
   SCYPER_RETURN_IF_ERROR(check_running(*now, *next));
+  if (versions_.empty()) begin_enum_trial();
   for (const auto& [name, type] : next->enums) publish_enum_on_trial(type);
   std::string redo;
   std::vector<SequenceId> dropped;

@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
+#include "bind/names_on_path.h"
+#include "runtime/byte_char.h"
 #include "runtime/catalog_map.h"
 #include "runtime/function_body.h"
 #include "storage/big_numeric.h"
@@ -19,6 +21,11 @@ Status unknown_object(std::string_view name, int64_t kind) {
   if (kind == kSchema) return sql_error("3F000", "schema " + quoted);
   return sql_error("42704", (kind == kRole ? "role " : "type ") + quoted);
 }
+
+// Declared where the builtins are listed (bind/builtins_sequence.cc).
+extern const ir::External k_fn_char_of_text;
+extern const ir::External k_fn_char_of_integer;
+extern const ir::External k_fn_integer_of_char;
 
 namespace {
 
@@ -94,14 +101,14 @@ SCYPER_FUNCTION(object_name) {
 
 // (map, name, kind, whether it must be there): the number.
 SCYPER_FUNCTION(object_number) {
-  const std::string_view name(args[1].data(), args[1].size());
+  const std::string_view name(args[1].data(), args[1].size()), map(args[0].data(), args[0].size());
+  const std::string key = lookup_key(static_cast<ObjectKind>(args[2].lo), name);
   std::string value;
   if (is_number(name))
     value = name;
   else if (name == "-")
     value = "0";
-  else if (!find_entry({args[0].data(), args[0].size()}, object_key_of_text(name), &value) &&
-           !find_entry({args[0].data(), args[0].size()}, name, &value))
+  else if (!find_entry(map, key, &value) && (key.starts_with(kOnPath) || !find_entry(map, name, &value)))
     return args[3].lo == 0 ? give_null(out) : c->fail(unknown_object(name, args[2].lo));
   return give(out, int64_t{std::strtoll(value.c_str(), nullptr, 10)});
 }
@@ -117,6 +124,20 @@ SCYPER_FUNCTION(format_type) {
   return give_copy(c, out, args[2].null != 0 ? name : with_modifier(name, args[2].lo));
 }
 
+SCYPER_FUNCTION(char_of_text) {
+  return give_copy(c, out, text_of_byte(byte_of_char({args[0].data(), args[0].size()})));
+}
+
+SCYPER_FUNCTION(char_of_integer) {
+  if (args[0].lo < -128 || args[0].lo > 127) return c->fail("22003", "\"char\" out of range");
+  return give_copy(c, out, text_of_byte(static_cast<unsigned char>(args[0].lo)));
+}
+
+// Signed, although comparisons are not: as PostgreSQL has it.
+SCYPER_FUNCTION(integer_of_char) {
+  return give(out, int64_t{static_cast<signed char>(byte_of_char({args[0].data(), args[0].size()}))});
+}
+
 SCYPER_FUNCTION(size_pretty) { return give_copy(c, out, pretty_size(args[0].lo)); }
 
 }  // extern "C"
@@ -124,5 +145,8 @@ SCYPER_FUNCTION(size_pretty) { return give_copy(c, out, pretty_size(args[0].lo))
 }  // namespace
 
 SCYPER_CATALOG_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
+SCYPER_DEFINE_FUNCTION(char_of_text)
+SCYPER_DEFINE_FUNCTION(char_of_integer)
+SCYPER_DEFINE_FUNCTION(integer_of_char)
 
 }  // namespace scyper::query

@@ -1,7 +1,10 @@
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/object_name.h"
+#include "bind/names_on_path.h"
 #include "bind/system_types.h"
 #include "compile/program_parts.h"
+#include "parse/printer.h"
 #include "query/definitions.h"
 #include "runtime/catalog_map.h"
 #include "runtime/function_body.h"
@@ -10,6 +13,7 @@
 namespace scyper::query {
 
 // Declared where the builtins are listed (bind/builtins_sequence.cc).
+extern const ir::External k_fn_sequence_on_path;
 extern const ir::External k_fn_sequence_value;
 extern const ir::External k_fn_sequence_called;
 extern const ir::External k_fn_sequence_last_value;
@@ -31,7 +35,7 @@ storage::Sequence* find_sequence(ExecContext* c, std::string_view text) {
   if (catalog.find_table(name) != nullptr || catalog.views.count(name) != 0)
     c->fail("42809", absl::StrCat("\"", name, "\" is not a sequence"));
   else
-    c->fail("42P01", absl::StrCat("relation \"", std::string(text), "\" does not exist"));
+    c->fail("42P01", absl::StrCat("relation \"", std::string(without_no_schema(text)), "\" does not exist"));
   return nullptr;
 }
 
@@ -55,6 +59,25 @@ SCYPER_FUNCTION(nextval) {
   storage::Sequence* sequence = find_sequence(c, text_of(args[0]));
   return sequence == nullptr ? static_cast<int32_t>(Outcome::kError) : draw(c, sequence, out);
 }
+
+// (schemas of search_path, name): the name with the first schema that has such a sequence.
+SCYPER_FUNCTION(sequence_on_path) {
+  const std::string_view text = text_of(args[1]), path = text_of(args[0]);
+  if (text.find('.') != std::string_view::npos) return *out = args[1], 0;
+  const auto catalog = catalog_of(c);
+  const std::string bare = object_key_of_text(text);
+  const auto with_schema = [&](std::string_view schema) {
+    return give_copy(c, out, absl::StrCat(quote_identifier(std::string(schema)), ".", quote_identifier(bare)));
+  };
+  bool sees_public = false;
+  for (const absl::string_view one : absl::StrSplit(absl::string_view(path.data(), path.size()), '\n')) {
+    const std::string schema(one);
+    sees_public |= schema == kPublicSchema;
+    if (schema != "pg_catalog" && catalog->sequences.contains(object_key(schema, bare))) return with_schema(schema);
+  }
+  return sees_public ? (*out = args[1], 0) : with_schema(kNoSchema);
+}
+
 // (map of rights by name, name): the name. What the statement's role has made since may be used.
 SCYPER_FUNCTION(permitted_sequence) {
   std::string may;
@@ -126,6 +149,7 @@ SCYPER_FUNCTION(lastval) {
 }  // namespace
 
 SCYPER_SEQUENCE_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
+SCYPER_DEFINE_FUNCTION(sequence_on_path)
 SCYPER_DEFINE_FUNCTION(sequence_value)
 SCYPER_DEFINE_FUNCTION(sequence_called)
 SCYPER_DEFINE_FUNCTION(sequence_last_value)

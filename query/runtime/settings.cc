@@ -1,7 +1,6 @@
 #include "query/settings.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 
@@ -9,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "query/search_path.h"
+#include "query/setting_values.h"
 #include "runtime/unused_settings.h"
 #include "types/timezone.h"
 
@@ -131,15 +131,6 @@ StatusOr<std::string> read_choice(const Setting& setting, const std::string& val
              : std::string(setting.value);
 }
 
-StatusOr<std::string> read_number(const Setting& setting, const std::string& value) {
-  int32_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size()) return invalid_value(setting, value);
-  const int most = std::stoi(std::string(setting.choices));
-  if (number > most || number < (setting.name == "scyper.threads" ? 1 : -15)) return invalid_value(setting, value);
-  return value;
-}
-
 }  // namespace
 
 std::span<const Setting> settings() {
@@ -214,6 +205,11 @@ Status check_custom_setting(std::string_view name) {
 }
 
 StatusOr<std::string> read_setting(const Setting& setting, const std::string& value) {
+  if (const NumberSetting* number = find_number_setting(setting.name); number != nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(const double read, read_number(*number, value));
+    return show_number(*number, read);
+  }
+  if (const WordSetting* words = find_word_setting(setting.name); words != nullptr) return read_word(*words, value);
   switch (setting.kind) {
     case SettingKind::kConstant:
       return sql_error("55P02", absl::StrCat("parameter \"", std::string(setting.name), "\" cannot be changed"));
@@ -226,8 +222,6 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
                          absl::StrCat("parameter \"", std::string(setting.name), "\" requires a Boolean value"));
       return std::string(*is_on ? "on" : "off");
     }
-    case SettingKind::kNumber:
-      return read_number(setting, value);
     case SettingKind::kPath:
       SCYPER_RETURN_IF_ERROR(schemas_of_path(value).status());
       return value;
@@ -245,6 +239,7 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
     case SettingKind::kText:
     case SettingKind::kRole:
     case SettingKind::kDuration:
+    case SettingKind::kNumber:
     case SettingKind::kFreshness:
       break;
   }

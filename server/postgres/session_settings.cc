@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "query/setting_values.h"
 #include "server/config.h"
 #include "server/server.h"
 
@@ -19,25 +19,6 @@ namespace {
 
 // Of one transaction; sessions have defaults for them.
 constexpr std::string_view kModes[] = {"transaction_deferrable", "transaction_isolation", "transaction_read_only"};
-
-Status invalid_value(const Setting& setting, const std::string& value) {
-  return sql_error("22023", "invalid value for parameter \"" + std::string(setting.name) + "\": \"" + value + "\"");
-}
-
-// Milliseconds without a unit, as PostgreSQL reads its timeouts.
-StatusOr<int64_t> read_duration_us(const Setting& setting, const std::string& value) {
-  int64_t ms = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), ms);
-  if (error == std::errc() && end == value.data() + value.size()) {
-    if (ms < 0 || ms > std::numeric_limits<int32_t>::max())
-      return sql_error("22023", value + " is outside the valid range for parameter \"" + std::string(setting.name) +
-                                    "\" (0 .. 2147483647)");
-    return ms * 1000;
-  }
-  auto us = parse_duration_us(value);
-  if (!us.ok() || *us > uint64_t{std::numeric_limits<int32_t>::max()} * 1000) return invalid_value(setting, value);
-  return static_cast<int64_t>(*us);
-}
 
 }  // namespace
 
@@ -79,7 +60,7 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
   if (setting == nullptr) return to->value = value, Status();
   SCYPER_ASSIGN_OR_RETURN(std::string read, query::read_setting(*setting, value));
   if (setting->kind == SettingKind::kDuration) {
-    SCYPER_ASSIGN_OR_RETURN(const int64_t us, read_duration_us(*setting, value));
+    const int64_t us = static_cast<int64_t>(query::shown_number(setting->name, read)) * 1000;
     if (setting->name == "statement_timeout") statement_timeout_us_ = us;
     if (setting->name == "idle_in_transaction_session_timeout") idle_timeout_us_ = us;
   }

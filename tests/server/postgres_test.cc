@@ -214,10 +214,10 @@ TEST_F(PostgresTest, SettingsOfABlock) {
   // the last SET of a block stays, what was local goes
   socket->send(query("BEGIN; SET lock_timeout = 1; SET LOCAL LOCK_TIMEOUT = 2; COMMIT"));
   socket->types();
-  EXPECT_EQ(value_of("lock_timeout"), "1");
+  EXPECT_EQ(value_of("lock_timeout"), "1ms");
   socket->send(query("BEGIN; SET LOCAL lock_timeout = 3; SET LOCK_TIMEOUT = 4; COMMIT"));
   socket->types();
-  EXPECT_EQ(value_of("lock_timeout"), "4");
+  EXPECT_EQ(value_of("lock_timeout"), "4ms");
   socket->send(query("BEGIN; SET LOCAL lock_timeout = 5; RESET lock_timeout; COMMIT"));
   socket->types();
   EXPECT_EQ(value_of("lock_timeout"), "0");

@@ -20,3 +20,20 @@ DROP TABLE placed;
 CREATE TEMPORARY TABLE short_lived (a integer PRIMARY KEY);
 SELECT relname, relpersistence FROM pg_class WHERE relname LIKE 'short%' ORDER BY 1;
 SELECT array_length(acldefault('r', (SELECT oid FROM pg_roles WHERE rolname = current_user)), 1) AS n, acldefault('c', 10) AS c;
+-- "char" and numbers
+SELECT 'a'::"char"::int AS a, '\377'::"char"::integer AS b, ''::"char"::int AS c, CAST('12'::"char" AS int) + 1 AS d;
+SELECT 97::"char" AS a, (-1)::"char" AS b, (-128)::"char" AS c, 0::"char"::text = '' AS d, 127::"char"::int AS e;
+SELECT 128::"char" AS a;
+SELECT (-129)::"char" AS a;
+SELECT 97::bigint::"char" AS a;
+SELECT 97::smallint::"char" AS a;
+SELECT true::"char" AS a;
+SELECT 1.5::"char" AS a;
+SELECT 'a'::"char"::smallint AS a;
+SELECT 'a'::"char"::bigint AS a;
+SELECT NULL::"char" AS a, NULL::int::"char" AS b, NULL::"char"::int AS c;
+-- texts that are no constants
+SELECT x::"char" AS a, x::"char"::text AS b, x::"char"::int AS c FROM (VALUES ('\377'), ('ä'), ('abc'), (''), ('\101'), (NULL), ('\1'), ('\477')) AS v(x);
+SELECT n::"char" AS a FROM generate_series(125, 128) AS n;
+SELECT n::"char" AS a, n::"char"::int = n AS b FROM generate_series(-3, 3) AS n;
+SELECT 'abc'::varchar::"char" AS a, 'xyz'::char(3)::"char" AS b, 'xyz'::name::"char" AS c;

@@ -1,0 +1,72 @@
+-- What texts name follows search_path: sequences, regclass, regtype, regproc. So do the texts of such values.
+CREATE TABLE seen (id int PRIMARY KEY);
+CREATE SEQUENCE numbers;
+CREATE SEQUENCE "Odd";
+CREATE TYPE mood AS ENUM ('sad');
+CREATE DOMAIN small AS int CHECK (VALUE < 10);
+CREATE FUNCTION is_positive(a int) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT a > 0';
+CREATE SCHEMA app;
+CREATE TABLE app.inner_t (id int);
+CREATE SEQUENCE app.s;
+CREATE SEQUENCE app."Odd" START 100;
+CREATE TYPE app.hue AS ENUM ('red');
+CREATE FUNCTION app.f() RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE TABLE app.seen (id int);
+CREATE TABLE d (n text DEFAULT 'x' || nextval('numbers'), m bigint DEFAULT nextval('numbers'));
+-- without a schema
+SET search_path = '';
+SELECT nextval('numbers');
+SELECT nextval('public.numbers');
+SELECT currval('numbers');
+SELECT setval('numbers', 5);
+SELECT nextval('numbers'::regclass);
+SELECT nextval('public.numbers'::regclass);
+SELECT nextval(x) FROM (VALUES ('numbers')) v(x);
+SELECT nextval(x) FROM (VALUES ('public.numbers')) v(x);
+INSERT INTO public.d DEFAULT VALUES;
+SELECT * FROM public.d;
+CREATE TABLE public.e (n bigint DEFAULT nextval('numbers'));
+CREATE TABLE public.e (n text DEFAULT 'x' || nextval('numbers'));
+CREATE TABLE public.e (n bigint DEFAULT nextval('public.numbers'));
+INSERT INTO public.e DEFAULT VALUES RETURNING n;
+SELECT 'seen'::regclass;
+SELECT to_regclass('seen') AS a, to_regclass('public.seen') AS b, to_regclass('pg_class') AS c, to_regclass('app.seen') AS d;
+SELECT 'public.seen'::regclass AS a, 'public.seen_pkey'::regclass AS b, 'pg_class'::regclass AS c, 'pg_catalog.pg_class'::regclass AS d;
+SELECT x::regclass FROM (VALUES ('seen')) v(x);
+SELECT x::regclass FROM (VALUES ('public.seen'), ('app.seen'), ('pg_type')) v(x);
+SELECT 'mood'::regtype;
+SELECT to_regtype('mood') AS a, to_regtype('public.mood') AS b, to_regtype('int4') AS c, to_regtype('public.small') AS d, to_regtype('small') AS e;
+SELECT 'public.mood'::regtype AS a, 'int4'::regtype AS b, 'public.small'::regtype AS c, 'public.mood[]'::regtype AS d;
+SELECT format_type('public.mood'::regtype, NULL) AS a, format_type('public.small'::regtype, -1) AS b;
+SELECT 'is_positive'::regproc;
+SELECT to_regproc('is_positive') AS a, to_regproc('public.is_positive') AS b, to_regprocedure('public.is_positive(integer)') AS c;
+SELECT 'public.is_positive'::regproc AS a, 'public.is_positive(integer)'::regprocedure AS b;
+SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'public.d'::regclass AND attnum > 0 ORDER BY attnum;
+-- of one schema
+SET search_path = app;
+SELECT 'inner_t'::regclass AS a, to_regclass('inner_t') AS b, 'app.inner_t'::regclass AS c, to_regclass('d') AS d, 'public.seen'::regclass AS e, 'seen'::regclass AS f;
+SELECT 'd'::regclass;
+SELECT nextval('s') AS a, nextval(x) AS b FROM (VALUES ('s')) v(x);
+SELECT nextval('"Odd"') AS a, nextval(x) AS b FROM (VALUES ('"Odd"')) v(x);
+SELECT nextval('numbers');
+SELECT 'hue'::regtype AS a, 'f'::regproc AS b, to_regtype('hue') AS c, to_regproc('f') AS d, to_regtype('mood') AS e;
+-- of two
+SET search_path = app, public;
+SELECT 'inner_t'::regclass AS a, to_regclass('inner_t') AS b, 'app.inner_t'::regclass AS c, to_regclass('seen') AS d, 'public.seen'::regclass AS e, 'd'::regclass AS f;
+SELECT nextval('s') AS a, nextval('numbers') IS NOT NULL AS b, nextval(x) IS NOT NULL AS c FROM (VALUES ('s'), ('numbers')) v(x);
+SELECT nextval(x) FROM (VALUES ('nowhere')) v(x);
+SET search_path = public, app;
+SELECT 'inner_t'::regclass AS a, to_regclass('seen') AS b, 'public.seen'::regclass AS c, 'app.seen'::regclass AS d;
+SELECT nextval('"Odd"') AS a;
+SET search_path = pg_catalog;
+SELECT to_regclass('seen') AS a, 'public.seen'::regclass AS b;
+SELECT nextval('numbers');
+SET search_path = public;
+SELECT 'app.inner_t'::regclass AS a, to_regclass('inner_t') AS b, 'app.hue'::regtype AS c, 'seen'::regclass AS d, 'app.f'::regproc AS e;
+-- in routines
+CREATE FUNCTION draws() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN nextval('numbers') > 0; END $$;
+CREATE FUNCTION draws_nowhere() RETURNS bigint LANGUAGE plpgsql SET search_path = '' AS $$ BEGIN RETURN nextval('numbers'); END $$;
+CREATE FUNCTION draws_app() RETURNS boolean LANGUAGE plpgsql SET search_path = app AS $$ BEGIN RETURN nextval('s') > 0; END $$;
+SELECT draws() AS a, draws_app() AS b;
+-- state only: PostgreSQL says where
+SELECT draws_nowhere();

@@ -1,0 +1,92 @@
+-- A VOLATILE routine in WHERE of UPDATE and DELETE is called once for each row that the other conditions accept, and
+-- sees the rows that have changed by then.
+CREATE TABLE t (id int PRIMARY KEY, n bigint);
+CREATE TABLE calls (id int);
+CREATE FUNCTION rows_now() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM t';
+CREATE FUNCTION zeros_now() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM t WHERE n = 0); END $$;
+CREATE FUNCTION zeros_before() RETURNS bigint STABLE LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM t WHERE n = 0); END $$;
+CREATE FUNCTION noted(id int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN INSERT INTO calls VALUES (noted.id); RETURN true; END $$;
+INSERT INTO t SELECT g, g FROM generate_series(1, 10) g;
+UPDATE t SET n = 0 WHERE zeros_now() < 3;
+SELECT * FROM t ORDER BY id;
+TRUNCATE t;
+INSERT INTO t SELECT g, g FROM generate_series(1, 10) g;
+UPDATE t SET n = 0 WHERE zeros_before() < 3;
+SELECT count(*) FROM t WHERE n = 0;
+TRUNCATE t;
+INSERT INTO t SELECT g, g FROM generate_series(1, 10) g;
+DELETE FROM t WHERE rows_now() > 7;
+SELECT id FROM t ORDER BY id;
+DELETE FROM t WHERE id > 5 AND rows_now() > 4 RETURNING id, rows_now();
+SELECT id FROM t ORDER BY id;
+-- how often it is called
+UPDATE t SET n = n + 1 WHERE noted(id);
+SELECT * FROM calls ORDER BY id;
+DELETE FROM calls;
+UPDATE t SET n = n + 1 WHERE noted(id) AND id > 7;
+SELECT * FROM calls ORDER BY id;
+DELETE FROM calls;
+UPDATE t SET n = n + 1 WHERE noted(0) AND id > 7;
+SELECT * FROM calls ORDER BY id;
+DELETE FROM calls;
+DELETE FROM t WHERE noted(0) AND id = 99;
+SELECT * FROM calls ORDER BY id;
+DELETE FROM t WHERE noted(0) AND id = 10;
+SELECT * FROM calls ORDER BY id;
+DELETE FROM calls;
+SELECT id FROM t WHERE noted(0) AND id > 5 ORDER BY id;
+SELECT count(*) FROM calls;
+SELECT count(*) FROM t WHERE id > 5 AND noted(0);
+SELECT count(*) FROM calls;
+DELETE FROM calls;
+-- values are computed for the rows that are accepted
+TRUNCATE t;
+INSERT INTO t SELECT g, g - 3 FROM generate_series(1, 6) g;
+UPDATE t SET n = 10 / n WHERE n <> 0 AND zeros_now() = 1;
+SELECT * FROM t ORDER BY id;
+TRUNCATE t;
+INSERT INTO t SELECT g, g - 3 FROM generate_series(1, 6) g;
+UPDATE t SET n = (SELECT sum(n) FROM t) WHERE zeros_now() = 1 RETURNING id, n;
+UPDATE t SET n = (SELECT count(*) FROM t o WHERE o.n = t.n) WHERE rows_now() > 0 RETURNING id, n, (SELECT sum(n) FROM t);
+TRUNCATE t;
+INSERT INTO t SELECT g, g FROM generate_series(1, 6) g;
+UPDATE t SET n = id + (SELECT max(n) FROM t) WHERE id > 2 AND rows_now() = 6 RETURNING *;
+TRUNCATE t;
+INSERT INTO t SELECT g, g FROM generate_series(1, 6) g;
+DELETE FROM t WHERE n > (SELECT min(n) FROM t) AND rows_now() > 3 RETURNING id, (SELECT count(*) FROM t);
+SELECT * FROM t ORDER BY id;
+TRUNCATE t;
+INSERT INTO t SELECT g, g FROM generate_series(1, 6) g;
+-- in a block of plpgsql, with variables and FOUND
+DO $$ DECLARE least int := 2; k bigint; BEGIN
+  UPDATE t SET n = 0 WHERE id > least AND zeros_now() < 1;
+  GET DIAGNOSTICS k = ROW_COUNT;
+  RAISE NOTICE '% %', k, FOUND;
+  DELETE FROM t WHERE id >= least AND rows_now() > 100;
+  RAISE NOTICE '%', FOUND;
+END $$;
+SELECT * FROM t ORDER BY id;
+-- with triggers
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '% % %', TG_WHEN, TG_OP, coalesce(NEW.id, OLD.id); RETURN coalesce(NEW, OLD); END $$;
+CREATE TRIGGER tells BEFORE UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION tell();
+TRUNCATE t;
+INSERT INTO t SELECT g, g FROM generate_series(1, 5) g;
+UPDATE t SET n = 0 WHERE zeros_now() < 2;
+TRUNCATE t;
+INSERT INTO t SELECT g, g FROM generate_series(1, 5) g;
+DELETE FROM t WHERE rows_now() > 3;
+SELECT * FROM t ORDER BY id;
+DROP TRIGGER tells ON t;
+-- INSERT ... SELECT with groups and windows
+CREATE TABLE u (a int, b bigint);
+TRUNCATE t;
+INSERT INTO t SELECT g, g % 3 FROM generate_series(11, 20) g;
+INSERT INTO t SELECT 100 + n, rows_now() FROM t WHERE id > 10 GROUP BY n ORDER BY n RETURNING *;
+INSERT INTO t SELECT 200 + count(*), rows_now() + max(id) FROM t GROUP BY id / 1000 RETURNING *;
+INSERT INTO t SELECT 300 + id, rows_now() FROM (SELECT id, row_number() OVER (ORDER BY id) AS r FROM t) s WHERE r < 4 ORDER BY id RETURNING *;
+INSERT INTO t SELECT 400 + row_number() OVER (ORDER BY id), rows_now() FROM t WHERE id > 10 AND id < 14 ORDER BY id RETURNING *;
+INSERT INTO t SELECT 500 + sum(id), rows_now() * 10 + count(*) FROM t WHERE id < 20 GROUP BY n % 2 HAVING count(*) > 1 ORDER BY n % 2 RETURNING *;
+INSERT INTO t SELECT 700 + grouping(n) * 10 + coalesce(n, 0), rows_now() FROM t WHERE id BETWEEN 11 AND 20 GROUP BY ROLLUP (n) ORDER BY grouping(n), n RETURNING *;
+INSERT INTO t SELECT DISTINCT 800 + n % 2, rows_now() FROM t WHERE id BETWEEN 11 AND 20 ORDER BY 1 RETURNING *;
+INSERT INTO u SELECT 1, rows_now() FROM t GROUP BY n % 2;
+SELECT * FROM u;

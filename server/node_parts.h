@@ -23,6 +23,7 @@ struct NodeParts {
         metrics(registry),
         statements(node_engine, given.prepared_max),
         counters(registry),
+        activity([node_engine] { return node_engine->catalog(); }),
         router(given, node_engine),
         authorization(given, node_engine, registry),
         forwarding(&router, node_engine),

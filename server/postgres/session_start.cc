@@ -343,15 +343,13 @@ Status Session::apply_parameters(const std::map<std::string, std::string>& param
 }
 
 void Session::enter_activity() {
-  const auto catalog = context_->node->engine->catalog();
-  const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), role_ids_.session);
   query::SessionActivity first;
   first.pid = start_.process;
   first.user = user_;
   first.role_id = role_ids_.session;
   first.address = start_.address;
   first.state = "idle";
-  activity_ = std::make_unique<ActivityList::Session>(&context_->node->activity, std::move(first), rights,
+  activity_ = std::make_unique<ActivityList::Session>(&context_->node->activity, std::move(first),
                                                       [this](ActivityList::Signal signal) {
                                                         cancel();
                                                         if (signal == ActivityList::Signal::kTerminate) end();

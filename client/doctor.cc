@@ -319,7 +319,7 @@ std::vector<Finding> examine_network(const server::NodeConfig& config) {
 
 std::vector<Finding> examine_machine(const server::NodeConfig& config) {
   std::vector<Finding> all = examine_kernel(KernelFiles("/"), config);
-  for (auto examine : {examine_limits, examine_disk, examine_network}) {
+  for (auto examine : {examine_limits, examine_disk, examine_network, examine_cluster}) {
     std::vector<Finding> more = examine(config);
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }

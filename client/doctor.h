@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "consensus/cluster_keys.h"
 #include "server/config.h"
 
 // `scyper doctor`: is this machine fit for a node with this configuration? Looks, and changes nothing but a temporary
@@ -45,6 +46,11 @@ std::vector<Finding> examine_disk(const server::NodeConfig& config);
 Finding examine_locked_memory(uint64_t limit_bytes, bool is_exempt, uint64_t needed_bytes);
 // Addresses to listen on, multicast and RDMA where they are configured.
 std::vector<Finding> examine_network(const server::NodeConfig& config);
+
+// Of a cluster whether its voters are there and complete.
+Finding examine_voters(const consensus::ClusterKeys::Seen& seen);
+// The same of the cluster that the configuration names; etcd is asked.
+std::vector<Finding> examine_cluster(const server::NodeConfig& config);
 
 // All of them, of this machine.
 std::vector<Finding> examine_machine(const server::NodeConfig& config);

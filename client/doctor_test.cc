@@ -155,5 +155,35 @@ TEST_F(DoctorTest, LooksForRdma) {
   EXPECT_TRUE(absl::StrContains(small.advice, "ulimit -l 5120")) << small.advice;
 }
 
+consensus::ClusterKeys::Seen cluster_of(const std::map<std::string, bool>& complete_by_name) {
+  consensus::ClusterKeys::Seen seen;
+  seen.config.voters.names = {"n1", "n2", "n3"};
+  seen.view.term = 3;
+  for (const auto& [name, is_complete] : complete_by_name) seen.members[name].member.is_complete = is_complete;
+  return seen;
+}
+
+TEST(DoctorOfClusters, FindsVotersThatAreIncompleteOrMissing) {
+  const Finding good = examine_voters(cluster_of({{"n1", true}, {"n2", true}, {"n3", true}}));
+  EXPECT_EQ(good.level, Level::kGood);
+  EXPECT_EQ(good.advice, "");
+  // a majority has come back with empty disks
+  auto stuck = cluster_of({{"n1", true}, {"n2", false}, {"n3", false}});
+  const Finding bad = examine_voters(stuck);
+  EXPECT_EQ(bad.level, Level::kBad);
+  EXPECT_TRUE(absl::StrContains(bad.what, "1 of 3") && absl::StrContains(bad.what, "n2, n3 incomplete")) << bad.what;
+  EXPECT_TRUE(absl::StrContains(bad.advice, "scyper failover --confirm")) << bad.advice;
+  stuck.view.leader = {.term = 3, .node = "n1"};  // they catch up with a primary
+  EXPECT_EQ(examine_voters(stuck).level, Level::kWarning);
+  stuck.view.leader.reset();
+  stuck.view.term = 0;  // nobody was ever elected: all begin so
+  EXPECT_EQ(examine_voters(stuck).level, Level::kGood);
+  const Finding missing = examine_voters(cluster_of({{"n1", true}, {"n2", true}}));
+  EXPECT_EQ(missing.level, Level::kWarning);
+  EXPECT_TRUE(absl::StrContains(missing.what, "n3 not there")) << missing.what;
+  const server::NodeConfig config;
+  EXPECT_EQ(examine_cluster(config).at(0).level, Level::kSkipped);
+}
+
 }  // namespace
 }  // namespace scyper::client

@@ -228,6 +228,47 @@ TEST_P(WrongInputTest, FullDatabaseReadsDeletesTruncatesAndDrops) {
   EXPECT_EQ(small.text("SELECT count(*) FROM other"), "100");
 }
 
+// Each checks what all below it do: so many, and no more.
+TEST_P(WrongInputTest, DomainsLieOverEachOtherUpToALimit) {
+  constexpr int kMost = 100;
+  const auto create = [](int i) {
+    return "CREATE DOMAIN d" + std::to_string(i) + " AS " + (i == 1 ? "integer" : "d" + std::to_string(i - 1)) +
+           " CONSTRAINT below CHECK (VALUE < " + std::to_string(1000 - i) + ")";
+  };
+  for (int i = 1; i <= kMost; i++) ASSERT_EQ(session_.text(create(i)), "") << i;
+  const std::string refused = session_.text(create(kMost + 1));
+  EXPECT_EQ(refused.substr(0, 11), "ERROR 54001") << refused;
+  EXPECT_NE(refused.find("at most 100 may lie over each other"), std::string::npos) << refused;
+  EXPECT_EQ(session_.text("SELECT 899::d100"), "899");
+  EXPECT_EQ(state("SELECT 900::d100"), "23514");
+  EXPECT_EQ(session_.text("SELECT 998::d1"), "998");
+  // a change below reaches those above
+  EXPECT_EQ(session_.text("ALTER DOMAIN d1 ADD CONSTRAINT positive CHECK (VALUE > 0)"), "");
+  EXPECT_EQ(state("SELECT 0::d100"), "23514");
+  EXPECT_EQ(session_.text("ALTER DOMAIN d1 DROP CONSTRAINT positive"), "");
+  EXPECT_EQ(session_.text("SELECT 0::d100"), "0");
+}
+
+// A DELETE whose old rows fit nowhere: no row is gone, and the error says how to go on.
+TEST_P(WrongInputTest, ADeleteOfMoreThanTheReserveSaysWhatToDo) {
+  Session small(options_for(GetParam(), size_t{64} << 20));
+  ASSERT_TRUE(small.script("CREATE TABLE t (a integer PRIMARY KEY)").ok());
+  int next = 0;
+  for (const int rows : {50'000, 1'000}) {
+    const auto insert = [&] {
+      return small.text("INSERT INTO t SELECT generate_series(" + std::to_string(next) + ", " +
+                        std::to_string(next + rows - 1) + ")");
+    };
+    while (insert().empty()) next += rows;
+  }
+  const Status status = small.run("DELETE FROM t");
+  EXPECT_EQ(sqlstate_of(status), "53200") << status;
+  EXPECT_NE(hint_of(status).find("DELETE fewer rows at once"), std::string::npos) << hint_of(status);
+  EXPECT_EQ(small.text("SELECT count(*) FROM t"), std::to_string(next));
+  EXPECT_EQ(small.text("DELETE FROM t WHERE a < 1000"), "");
+  EXPECT_EQ(small.text("SELECT count(*) FROM t"), std::to_string(next - 1000));
+}
+
 TEST_P(WrongInputTest, MemoryOfATransactionRunsOut) {
   ASSERT_TRUE(session_
                   .script("CREATE FUNCTION eat() RETURNS integer LANGUAGE plpgsql AS $$ DECLARE a text[]; BEGIN "

@@ -37,13 +37,15 @@ Inbox::Verdict Inbox::offer(Parcel parcel) {
   if (parcel.term < term_ && (is_described || parcel.base_lsn > received_lsn_ || parcel.complete_lsn > term_lsn_)) {
     return Verdict::kOldTerm;
   }
+  // a forged group must not begin a term, nor change what is known of the end of the log
+  if (parcel.is_unproven && (parcel.term > term_ || !is_matched_ || is_at_start_)) return Verdict::kUnproven;
   if (parcel.term > term_ && !begin_term(parcel.term, parcel.base_lsn)) return Verdict::kDiverged;
   if (!is_matched_ && !is_described && parcel.base_lsn < received_lsn_ && parcel.complete_lsn >= received_lsn_ &&
       !match(parcel, *opened)) {
     return has_diverged_ ? Verdict::kDiverged : Verdict::kDamaged;
   }
   if (parcel.complete_lsn <= received_lsn_ || ahead_.contains(parcel.base_lsn)) return Verdict::kKnown;
-  known_lsn_ = std::max(known_lsn_, parcel.complete_lsn);
+  if (!parcel.is_unproven) known_lsn_ = std::max(known_lsn_, parcel.complete_lsn);
   const bool is_next = parcel.base_lsn <= received_lsn_ || has(Flaw::kIgnoresGaps);
   if (is_next) make_room(parcel.bytes->size());
   // what is next always fits, so that a full inbox cannot stand still
@@ -178,7 +180,7 @@ bool Inbox::append(Parcel parcel) {
   if (!fits || !follow_chain(*opened, joins_ || has(Flaw::kIgnoresGaps), &positions_).ok()) {
     ++damaged_;
     // of the current primary, and whole: then it is what is here that is wrong
-    if (parcel.term == term_ && parcel.base_lsn <= received_lsn_) has_diverged_ = true;
+    if (!parcel.is_unproven && parcel.term == term_ && parcel.base_lsn <= received_lsn_) has_diverged_ = true;
     return false;
   }
   is_at_start_ = false;
@@ -212,7 +214,8 @@ bool Inbox::note(const Watermark& watermark) {
 
 std::optional<Inbox::Range> Inbox::missing() const {
   if (has_diverged_) return std::nullopt;
-  const uint64_t upto = ahead_.empty() ? known_lsn_ : ahead_.begin()->first;
+  // an unproven group ahead may begin beyond the end of the primary's log
+  const uint64_t upto = ahead_.empty() ? known_lsn_ : std::min(known_lsn_, ahead_.begin()->first);
   if (!is_matched_) return Range{next_lsn(), std::max(upto, received_lsn_)};
   if (upto <= received_lsn_) return std::nullopt;
   if (bytes_ >= options_.bytes_max && !in_order_.empty()) return std::nullopt;

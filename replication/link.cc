@@ -192,14 +192,28 @@ class GrpcLink final : public Link {
     return Ticket{reply.term(), reply.snapshot(), reply.lsn(), reply.node(), reply.address()};
   }
 
-  StatusOr<uint64_t> current_lsn() override {
+  StatusOr<v1::CurrentReply> ask_current() {
     Call call(this);
     call.context.set_deadline(std::chrono::system_clock::now() + std::min(call_time(), kCurrentWait));
     v1::CurrentReply reply;
     const grpc::Status ended = call.stub->Current(&call.context, v1::CurrentRequest(), &reply);
     if (ended.error_code() == grpc::StatusCode::UNIMPLEMENTED) return absl::UnimplementedError(ended.error_message());
     SCYPER_RETURN_IF_ERROR(from_grpc(ended));
+    return reply;
+  }
+
+  StatusOr<uint64_t> current_lsn() override {
+    SCYPER_ASSIGN_OR_RETURN(const v1::CurrentReply reply, ask_current());
     return reply.lsn();
+  }
+
+  StatusOr<Watermark> watermark() override {
+    SCYPER_ASSIGN_OR_RETURN(const v1::CurrentReply reply, ask_current());
+    if (!reply.has_watermark()) return Link::watermark();
+    const Watermark watermark = decode_watermark(reply.watermark());
+    const bool is_admitted = !options_.admits || options_.admits(watermark.term, reply.node());
+    if (!is_admitted) return absl::UnavailableError("another primary is awaited");
+    return watermark;
   }
 
   void redirect(const std::string& target) override {

@@ -111,6 +111,27 @@ TEST_F(LinkTest, APrimarySaysWhetherItWaitsForPositions) {
   }
 }
 
+// Without a key for multicast secondaries have terms and commit points from here alone.
+TEST_F(LinkTest, APrimarySaysHowFarItIs) {
+  send_group();
+  outbox_.confirm(kRecords);
+  outbox_.beat(clock_.monotonic_ns(), clock_.now_us());
+  EXPECT_TRUE(absl::IsUnimplemented(link("s")->watermark().status()));
+  says_current_ = true;
+  serve(true);
+  const auto found = link("s")->watermark();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->term, 1u);
+  EXPECT_EQ(found->complete_lsn, kRecords);
+  EXPECT_EQ(found->commit_lsn, kRecords);
+  // of a primary that an election has not named
+  LinkOptions options;
+  options.target = absl::StrCat("127.0.0.1:", port_);
+  options.node = "s";
+  options.admits = [](uint64_t term, const std::string&) { return term != 1; };
+  EXPECT_TRUE(absl::IsUnavailable(Link::make(options)->watermark().status()));
+}
+
 // Who differs is told so, whichever digest comes first; who comes again is heard.
 TEST_F(LinkTest, ADifferentStateEndsTheAttendance) {
   for (const bool own_first : {true, false}) {

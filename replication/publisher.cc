@@ -152,6 +152,8 @@ class Publisher final : public v1::Replication::Service {
     auto lsn = options_.current_lsn();
     if (!lsn.ok()) return to_grpc(lsn.status());
     reply->set_lsn(*lsn);
+    encode_watermark(options_.outbox->watermark(), reply->mutable_watermark());
+    reply->set_node(options_.node);
     return grpc::Status::OK;
   }
 

@@ -61,6 +61,8 @@ class Follower final : public Node {
   Status bar(uint64_t term, int64_t timeout_us) override;
   // hand_over.h
   StatusOr<std::shared_ptr<replay::WarmState>> hand_over();
+  // A datagram that no key sealed. False: the node takes nothing any more.
+  bool hear_unproven(replication::DatagramReader::Received received);
 
  private:
   struct BorderWork {
@@ -89,6 +91,7 @@ class Follower final : public Node {
   // follower_receive.cc: what comes in
   Status start_multicast();
   void listen();
+  void confirm();
   void receive();
   void follow_primary();
   void repair_until_silent();
@@ -213,8 +216,9 @@ class Follower final : public Node {
   bool has_caught_up_ = false;   // with what there was when it joined
   // What it restarted with: its own log has groups that were not confirmed when they came, and may never be.
   bool is_own_confirmed_ = false;
-  int64_t heard_ns_ = 0;      // when the primary was heard of, last
-  int64_t multicast_ns_ = 0;  // by multicast
+  int64_t heard_ns_ = 0;          // when the primary was heard of, last
+  int64_t multicast_ns_ = 0;      // by multicast
+  bool lacks_watermark_ = false;  // the primary does not say how far it is when it is asked
   replication::DatagramReader::Counters datagrams_;
   bool is_snapshotting_ = false;  // replay uses queries_
   bool is_step_due_ = false;      // of compaction

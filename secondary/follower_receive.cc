@@ -25,6 +25,10 @@ constexpr int64_t kRepairAfterNs = 30'000'000;
 constexpr int64_t kRdmaRepairAfterNs = 10'000'000;
 constexpr std::chrono::milliseconds kRepairLook{5};
 constexpr int kListenMs = 100;
+// Without a key the primary is asked for its commit point: often while groups wait for it, else as often as it beats.
+constexpr std::chrono::milliseconds kConfirmPause{2};
+constexpr std::chrono::milliseconds kBeatPause{20};
+constexpr std::chrono::milliseconds kUnheardPause{100};
 constexpr int64_t kBeatTakenNs = 5'000'000;
 constexpr int64_t kKnownDistanceNs = 1'000'000;
 constexpr size_t kKnownsMax = 10'000;
@@ -191,6 +195,10 @@ Status Follower::start_multicast() {
   }
   multicast_ = *std::move(started);
   threads_.emplace_back([this] { listen(); });
+  if (!key_.has_value()) {
+    threads_.emplace_back([this] { confirm(); });
+    pthread_setname_np(threads_.back().native_handle(), "confirm");
+  }
   return Status();
 }
 
@@ -215,9 +223,14 @@ void Follower::listen() {
       received_lsn = inbox_.received_lsn();
       datagrams_ = reader.counters();
       // all nodes need the first channel; what others lose is fetched
-      if (received.watermark.has_value() && received.channel == 0) multicast_ns_ = clock_.monotonic_ns();
+      if (key_.has_value() && received.watermark.has_value() && received.channel == 0)
+        multicast_ns_ = clock_.monotonic_ns();
     }
     if (!received.watermark.has_value()) continue;
+    if (!key_.has_value()) {
+      if (!hear_unproven(std::move(received))) return;
+      continue;
+    }
     std::vector<Parcel> parcels;
     if (received.parcel.has_value()) parcels.push_back(*std::move(received.parcel));
     // pieces in the middle of a parcel have no news
@@ -227,6 +240,49 @@ void Follower::listen() {
     commit_heard = received.watermark->commit_lsn;
     beat_due_ns = clock_.monotonic_ns() + kBeatTakenNs;
     if (take(std::move(parcels), *received.watermark, /*is_repair=*/false) == Taken::kStop) return;
+  }
+}
+
+// Anybody on the network may have sent it. Its watermark counts for nothing: the term and the commit point come by
+// gRPC. Its group counts where it fits, and is dropped where it does not.
+bool Follower::hear_unproven(replication::DatagramReader::Received received) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (is_stopping_ || !failure_.ok()) return false;
+    const bool is_of_term = received.watermark.has_value() && received.watermark->term == inbox_.term();
+    if (!is_of_term || lacks_watermark_ || inbox_.term() < barred_term_) return true;
+    const int64_t now_ns = clock_.monotonic_ns();
+    if (received.channel == 0) multicast_ns_ = now_ns;
+    if (!received.parcel.has_value()) return true;
+    received.parcel->is_unproven = true;
+    const uint64_t before_lsn = inbox_.received_lsn();
+    if (inbox_.offer(*std::move(received.parcel)) != Inbox::Verdict::kNew) return true;
+    const int64_t sent_us = std::max<int64_t>(0, clock_.now_us() - received.watermark->time_us);
+    send_time_.record_ns(static_cast<uint64_t>(sent_us) * 1000);
+    if (inbox_.received_lsn() > before_lsn) arrivals_.push_back({inbox_.received_lsn(), now_ns});
+    note_gap();
+    note_known();
+  }
+  changed_.notify_all();
+  return true;
+}
+
+// Without a key: asks the primary how far it is while multicast is heard. Unicast brings that by itself.
+void Follower::confirm() {
+  while (!is_stopping_) {
+    const StatusOr<Watermark> watermark = link_->watermark();
+    if (watermark.ok() && take({}, *watermark, /*is_repair=*/false) == Taken::kStop) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (watermark.ok()) lacks_watermark_ = false;
+    if (absl::IsUnimplemented(watermark.status())) {  // then the log comes by unicast
+      lacks_watermark_ = true;
+      multicast_ns_ = 0;
+    }
+    const bool waits = inbox_.received_lsn() > inbox_.commit_lsn();
+    const auto pause = !hears_multicast() || !watermark.ok() ? kUnheardPause : waits ? kConfirmPause : kBeatPause;
+    changed_.wait_for(lock, pause, [&] {
+      return is_stopping_ || (!waits && hears_multicast() && inbox_.received_lsn() > inbox_.commit_lsn());
+    });
   }
 }
 

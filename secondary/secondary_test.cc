@@ -503,6 +503,42 @@ TEST(CurrencyTest, AStateIsAsOldAsTheQuestionThatItAnswers) {
   EXPECT_FALSE(currency.awaits(0));
 }
 
+// Without a key anybody may send a datagram. A forged one changes neither the term nor the commit point of a node, and
+// its group is dropped where it does not fit.
+TEST(Follower, AForgedDatagramWithoutAKeyChangesNothing) {
+  SimulatedDisk disk;
+  make_directory(&disk);
+  GroupMaker primary = primary_log();
+  const Parcel first = primary.make(1, {0}, 240);
+  GroupMaker forger = primary, stranger(kCluster);
+  const Parcel second = primary.make(1, {0}, 10, 240);
+  Running running = start(&disk, nullptr, kDirectory, 240);
+  ASSERT_NE(running.node, nullptr);
+  running.link->say({1, 0, 240, 240, 0}, {first});
+  ASSERT_TRUE(comes_true([&] { return running.node->readiness().ok(); })) << running.node->readiness();
+  const uint64_t far = uint64_t{1} << 60;
+  // a term that begins before what the node has, and one that begins far behind
+  EXPECT_TRUE(running.node->hear_unproven({std::nullopt, Watermark{9, 100, far, far, 0}, 0}));
+  EXPECT_TRUE(running.node->hear_unproven({forger.make(9, {0}, 10), Watermark{9, far, far, far, 0}, 0}));
+  // of the term that is: a commit point, a group that follows nothing, and one ahead
+  EXPECT_TRUE(running.node->hear_unproven({std::nullopt, Watermark{1, 0, far, far, 0}, 0}));
+  while (stranger.lsn() < 240) stranger.make(1, {0}, 40);
+  EXPECT_TRUE(running.node->hear_unproven({stranger.make(1, {0}, 10), Watermark{1, 0, 250, 250, 0}, 0}));
+  EXPECT_TRUE(running.node->hear_unproven({stranger.make(1, {0}, 10), Watermark{1, 0, 260, 260, 0}, 0}));
+  // the primary's own comes by multicast, and is applied when the primary confirms it
+  EXPECT_TRUE(running.node->hear_unproven({second, Watermark{1, 0, 250, 250, 0}, 0}));
+  NodeInfo info = running.node->info();
+  EXPECT_EQ(info.term, 1u);
+  EXPECT_EQ(info.received_lsn, 250u);
+  EXPECT_EQ(info.known_lsn, 250u);
+  EXPECT_EQ(info.commit_lsn, 240u);
+  running.link->say({1, 0, 250, 250, 0}, {second});
+  ASSERT_TRUE(comes_true([&] { return running.node->info().applied_lsn == 250; }));
+  bool starts_empty = false;
+  EXPECT_TRUE(running.node->failure(&starts_empty).ok()) << running.node->failure(&starts_empty);
+  EXPECT_TRUE(running.node->readiness().ok()) << running.node->readiness();
+}
+
 // The stream of the log goes on, but what comes has waited on its way: the primary has more.
 TEST(Follower, ADelayedOneKnowsHowOldItsStateIs) {
   SimulatedDisk disk;

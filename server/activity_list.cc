@@ -28,16 +28,10 @@ Status signal_denied(ActivityList::Signal signal, bool is_superusers) {
 
 int64_t ActivityList::now_us() { return RealClock().now_us() - kPostgresEpochUs; }
 
-ActivityList::ActivityList()
-    : registration_([this](int32_t from, int32_t pid, Signal signal) { return send(from, pid, signal); }) {}
+ActivityList::ActivityList(CurrentCatalog catalog)
+    : catalog_(std::move(catalog)),
+      registration_([this](int32_t from, int32_t pid, Signal signal) { return send(from, pid, signal); }) {}
 ActivityList::~ActivityList() = default;
-
-ActivityList::Rights ActivityList::rights_of(const query::Catalog* catalog, uint32_t role_id) {
-  if (role_id == 0 || catalog == nullptr) return {.is_superuser = true, .may_signal = true};
-  const query::Role* found = catalog->roles.find(role_id);
-  if (found == nullptr) return {};
-  return {.is_superuser = found->is_superuser, .may_signal = query::sees_others(catalog->roles, *found)};
-}
 
 int32_t ActivityList::new_number() {
   static std::atomic<uint32_t> last{0};
@@ -51,8 +45,8 @@ int32_t ActivityList::new_statement_number() {
   return -static_cast<int32_t>(last.fetch_add(1, std::memory_order_relaxed) % kNumbers) - 1;
 }
 
-ActivityList::Session::Session(ActivityList* list, query::SessionActivity first, Rights rights, Handler handler)
-    : list_(list), rights_(rights), handler_(std::move(handler)), now_(std::move(first)) {
+ActivityList::Session::Session(ActivityList* list, query::SessionActivity first, Handler handler)
+    : list_(list), handler_(std::move(handler)), now_(std::move(first)) {
   now_.begun_us = now_.changed_us = now_us();
   absl::MutexLock lock(&list_->mutex_);
   list_->sessions_.emplace(now_.pid, this);
@@ -96,20 +90,29 @@ std::vector<query::SessionActivity> ActivityList::sessions() const {
   return all;
 }
 
+// Roles and memberships are those of now, not of when the sessions began. Asks for the thread's current_user.
+Status ActivityList::check_signal(const query::SessionActivity& asked, Signal signal) const {
+  const auto catalog = catalog_ ? catalog_() : nullptr;
+  if (catalog == nullptr) return Status();
+  const query::Roles& roles = catalog->roles;
+  const query::Role* asker = query::current_role(roles);
+  if (asker == nullptr) return signal_denied(signal, /*is_superusers=*/false);
+  if (asker->is_superuser) return Status();
+  // a session without a role is one where nobody is asked: a superuser's
+  const query::Role* target = asked.role_id == 0 ? nullptr : roles.find(asked.role_id);
+  const bool is_superusers = asked.role_id == 0 || (target != nullptr && target->is_superuser);
+  if (is_superusers) return signal_denied(signal, /*is_superusers=*/true);
+  const bool may_signal = roles.has_rights_of(*asker, asked.role_id) || query::sees_others(roles, *asker);
+  return may_signal ? Status() : signal_denied(signal, /*is_superusers=*/false);
+}
+
 StatusOr<bool> ActivityList::send(int32_t from, int32_t pid, Signal signal) {
   absl::MutexLock lock(&mutex_);
   const auto asking = sessions_.find(from), asked = sessions_.find(pid);
   if (asking == sessions_.end() || asked == sessions_.end()) return false;
-  const Rights rights = asking->second->rights_;
-  if (!rights.is_superuser) {
-    if (asked->second->rights_.is_superuser) return signal_denied(signal, /*is_superusers=*/true);
-    const auto role_of = [](const Session& session) {
-      absl::MutexLock own(&session.mutex_);
-      return session.now_.role_id;
-    };
-    if (!rights.may_signal && role_of(*asking->second) != role_of(*asked->second)) {
-      return signal_denied(signal, /*is_superusers=*/false);
-    }
+  {
+    absl::MutexLock own(&asked->second->mutex_);
+    SCYPER_RETURN_IF_ERROR(check_signal(asked->second->now_, signal));
   }
   asked->second->handler_(signal);
   return true;

@@ -28,22 +28,17 @@ class ActivityList {
   // What pg_cancel_backend() and pg_terminate_backend() do to a session. Must not wait.
   using Handler = std::function<void(Signal)>;
 
-  ActivityList();
+  // catalog: the node's, as it is when it is asked for; null while there is none.
+  using CurrentCatalog = std::function<std::shared_ptr<const query::Catalog>()>;
+  explicit ActivityList(CurrentCatalog catalog);
   ~ActivityList();
   ActivityList(const ActivityList&) = delete;
   ActivityList& operator=(const ActivityList&) = delete;
 
-  // What its user may do to sessions of others.
-  struct Rights {
-    bool is_superuser = false;
-    bool may_signal = false;  // all but superusers' sessions
-  };
-  // Of a role by its number: none if it has been dropped. 0: who is no role's is a superuser, as where nobody is asked.
-  static Rights rights_of(const query::Catalog* catalog, uint32_t role_id);
   // A session, while it lives.
   class Session {
    public:
-    Session(ActivityList* list, query::SessionActivity first, Rights rights, Handler handler);
+    Session(ActivityList* list, query::SessionActivity first, Handler handler);
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -56,7 +51,6 @@ class ActivityList {
    private:
     friend class ActivityList;
     ActivityList* const list_;
-    const Rights rights_;
     const Handler handler_;
     mutable absl::Mutex mutex_;
     query::SessionActivity now_ ABSL_GUARDED_BY(mutex_);
@@ -72,7 +66,9 @@ class ActivityList {
 
  private:
   StatusOr<bool> send(int32_t from, int32_t pid, Signal signal);
+  Status check_signal(const query::SessionActivity& asked, Signal signal) const;
 
+  const CurrentCatalog catalog_;
   mutable absl::Mutex mutex_;  // before those of sessions
   std::map<int32_t, Session*> sessions_ ABSL_GUARDED_BY(mutex_);
   query::SessionSignals::Registration registration_;

@@ -21,13 +21,17 @@ struct NodeParts {
       : options(given),
         engine(node_engine),
         metrics(registry),
-        statements(node_engine, given.prepared_max),
+        statements(node_engine, given.prepared_max, given.prepared_bytes_max),
         counters(registry),
+        activity([node_engine] { return node_engine->catalog(); }),
         router(given, node_engine),
         authorization(given, node_engine, registry),
         forwarding(&router, node_engine),
+        query_texts(given.prepared_bytes_max / kQueryTextsShare),
         pool(given.statement_threads, given.statement_queue),
         query_pool(given.query_threads, given.statement_queue) {}
+
+  static constexpr size_t kQueryTextsShare = 4;  // of the memory of prepared statements, for texts of queries beside it
 
   const ServerOptions options;
   primary::Engine* const engine;

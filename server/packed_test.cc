@@ -232,7 +232,7 @@ TEST(CheckText, FollowsUnicode) {
 
 // An id is a hash that anybody can compute: what one role has prepared under it is nothing to another.
 TEST(StatementsTest, TextsBelongToARole) {
-  Statements::Texts texts;
+  Statements::Texts texts(1 << 20);
   const auto id = texts.add("SELECT 1", "ann");
   ASSERT_TRUE(id.ok());
   EXPECT_EQ(*id, Statements::id_of("SELECT 1"));
@@ -241,6 +241,23 @@ TEST(StatementsTest, TextsBelongToARole) {
   EXPECT_EQ(texts.find(*id, ""), "");
   EXPECT_EQ(*texts.add("SELECT 1", "eve"), *id);
   EXPECT_EQ(texts.find(*id, "eve"), "SELECT 1");
+}
+
+// Beyond their memory the oldest go; one alone stays, however long it is.
+TEST(StatementsTest, TextsAreBounded) {
+  Statements::Texts texts(100);
+  const std::string first(40, 'a'), second(40, 'b'), third(40, 'c'), huge(500, 'd');
+  const uint64_t id = *texts.add(first, "");
+  ASSERT_TRUE(texts.add(second, "").ok());
+  EXPECT_EQ(texts.find(id, ""), first);
+  ASSERT_TRUE(texts.add(third, "").ok());
+  EXPECT_EQ(texts.find(id, ""), "");
+  EXPECT_EQ(texts.find(Statements::id_of(third), ""), third);
+  ASSERT_TRUE(texts.add(huge, "").ok());
+  EXPECT_EQ(texts.find(Statements::id_of(third), ""), "");
+  EXPECT_EQ(texts.find(Statements::id_of(huge), ""), huge);
+  EXPECT_EQ(*texts.add(first, ""), id);
+  EXPECT_EQ(texts.find(id, ""), first);
 }
 
 }  // namespace

@@ -126,11 +126,9 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
     const auto catalog = node_->engine->catalog();
     const query::Role* role = catalog == nullptr ? nullptr : catalog->roles.find(first.user);
     if (role != nullptr) first.role_id = role->id;
-    const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), first.role_id);
     first.application = "grpc";
     first.address = context().peer();
-    ActivityList::Session shown(&node_->activity, std::move(first), rights,
-                                [this](ActivityList::Signal) { on_cancel(); });
+    ActivityList::Session shown(&node_->activity, std::move(first), [this](ActivityList::Signal) { on_cancel(); });
     // Its client may have gone while it waited for a thread.
     return is_broken() ? sql_error("57014", "canceling statement due to user request") : execute(&shown);
   }

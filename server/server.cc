@@ -98,6 +98,15 @@ Status check_address(const char* setting, const std::string& address) {
   return absl::InvalidArgumentError(std::string(setting) + ": \"" + address + "\" is not host:port");
 }
 
+// With less not even the streams of a few clients could be read.
+Status check_memory(const ServerOptions& options) {
+  constexpr uint64_t kMessagesMin = 16;
+  const uint64_t least = kMessagesMin * options.message_bytes_max;
+  if (options.grpc_memory_bytes == 0 || options.grpc_memory_bytes >= least) return {};
+  return with_hint(absl::InvalidArgumentError("grpc_memory is less than 16 messages of message_bytes_max"),
+                   "Give " + std::to_string(least) + " bytes or more, or 0 for the default.");
+}
+
 Status check_exposure(const ServerOptions& options) {
   SCYPER_RETURN_IF_ERROR(check_address("listen", options.listen));
   if (!options.http_listen.empty()) SCYPER_RETURN_IF_ERROR(check_address("http_listen", options.http_listen));
@@ -110,6 +119,7 @@ Status check_exposure(const ServerOptions& options) {
   if (options.authorization && options.tls_client_ca.empty())
     return with_hint(absl::InvalidArgumentError("authorization needs tls_client_ca"),
                      "By gRPC a certificate says who a client is.");
+  SCYPER_RETURN_IF_ERROR(check_memory(options));
   if (options.insecure_listen) return {};
   if (options.tls_cert.empty() && !options.postgres_listen.empty() && !is_loopback(options.postgres_listen)) {
     return with_hint(absl::InvalidArgumentError("refusing to listen on " + options.postgres_listen + " without TLS"),
@@ -161,7 +171,8 @@ void set_quota(const ServerOptions& options, grpc::ServerBuilder* builder) {
   constexpr size_t kMemoryMin = size_t{1} << 30, kMessages = 256;
   constexpr uint32_t kThreadsPerThread = 4;
   grpc::ResourceQuota quota("scyper");
-  quota.Resize(std::max(kMemoryMin, kMessages * options.message_bytes_max));
+  const size_t automatic = std::max(kMemoryMin, kMessages * options.message_bytes_max);
+  quota.Resize(options.grpc_memory_bytes == 0 ? automatic : options.grpc_memory_bytes);
   quota.SetMaxThreads(static_cast<int>(kThreadsPerThread * (options.statement_threads + options.query_threads)));
   builder->SetResourceQuota(quota);
 }
@@ -263,6 +274,9 @@ StatusOr<std::unique_ptr<Server>> Server::start(const ServerOptions& given, prim
   }
   p->observed = observe_engine(metrics, engine);
   for (auto& observed : observe_tls(metrics, options.tls)) p->observed.push_back(std::move(observed));
+  p->observed.push_back(metrics->observe(
+      "scyper_prepared_bytes", "Memory of statements prepared by gRPC, about; prepared_memory bounds it.",
+      MetricType::kGauge, {}, [p] { return static_cast<double>(p->node.statements.bytes()); }));
   metrics->gauge("scyper_build_info", "Version of the node.", {{"version", kVersion}}).set(1);
   if (!options.http_listen.empty()) {
     SCYPER_ASSIGN_OR_RETURN(p->http, HttpEndpoint::start(options.http_listen, make_pages(&p->node, &p->readiness)));

@@ -5,11 +5,6 @@
 
 namespace scyper::server {
 
-namespace {
-// Of all that is kept, beside its number: what statements take, about, and the texts of queries.
-constexpr size_t kStatementsBytesMax = size_t{256} << 20, kQueryTextsBytesMax = size_t{64} << 20;
-}  // namespace
-
 // FNV-1a, 64 bits: fixed for ever, as clients keep ids. Equal hashes of two texts are refused by prepare().
 uint64_t Statements::id_of(std::string_view sql) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -27,11 +22,10 @@ StatusOr<uint64_t> Statements::Texts::add(std::string_view sql, std::string_view
   const auto [known, is_new] = by_key_.emplace(key, sql);
   if (!is_new) return known->second == sql ? StatusOr<uint64_t>(key.first) : same_id();
   order_.push_back(key);
-  size_t bytes = 0;
-  for (const auto& [other, text] : by_key_) bytes += text.size();
-  while (order_.size() > kMax || (bytes > kQueryTextsBytesMax && order_.size() > 1)) {
+  bytes_ += sql.size();
+  while (order_.size() > kMax || (bytes_ > bytes_max_ && order_.size() > 1)) {
     const auto oldest = by_key_.find(order_.front());
-    bytes -= oldest->second.size();
+    bytes_ -= oldest->second.size();
     by_key_.erase(oldest);
     order_.pop_front();
   }
@@ -57,11 +51,9 @@ StatusOr<Statements::Pointer> Statements::prepare(std::string_view sql, std::str
   if (by_key_.contains(key)) return statement;
   entries_.push_front(Entry{key, statement});
   by_key_[key] = entries_.begin();
-  size_t bytes = 0;
-  for (const Entry& entry : entries_) bytes += query::statement_weight(entry.statement->text());
-  // the newest stays whatever it weighs: its client is about to call it
-  while (entries_.size() > capacity_ || (bytes > kStatementsBytesMax && entries_.size() > 1)) {
-    bytes -= query::statement_weight(entries_.back().statement->text());
+  bytes_ += query::statement_weight(statement->text());
+  while (entries_.size() > capacity_ || (bytes_ > bytes_max_ && entries_.size() > 1)) {
+    bytes_ -= query::statement_weight(entries_.back().statement->text());
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }
@@ -81,9 +73,15 @@ size_t Statements::size() {
   return entries_.size();
 }
 
+size_t Statements::bytes() {
+  absl::MutexLock lock(&mutex_);
+  return bytes_;
+}
+
 Status unknown_statement(uint64_t id) {
   return with_hint(sql_error("26000", "prepared statement " + std::to_string(id) + " does not exist"),
-                   "Prepare it again: the node was restarted or has forgotten it.");
+                   "Prepare it again: the node was restarted or has forgotten it. It keeps prepared_max statements and "
+                   "prepared_memory bytes of them.");
 }
 
 }  // namespace scyper::server

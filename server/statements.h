@@ -22,7 +22,9 @@ class Statements {
  public:
   using Pointer = std::shared_ptr<const primary::Statement>;
 
-  Statements(primary::Engine* engine, size_t capacity) : engine_(engine), capacity_(capacity) {}
+  // bytes_max: of what they take, about. The newest stays whatever it weighs: its client is about to call it.
+  Statements(primary::Engine* engine, size_t capacity, size_t bytes_max)
+      : engine_(engine), capacity_(capacity), bytes_max_(bytes_max) {}
 
   static uint64_t id_of(std::string_view sql);
   // Who can compute texts of equal ids could otherwise have others run what he wrote: each role has ids of its own.
@@ -33,6 +35,7 @@ class Statements {
   // Texts of prepared queries by id; their programs belong to snapshots. Bounded as above.
   class Texts {
    public:
+    explicit Texts(size_t bytes_max) : bytes_max_(bytes_max) {}
     // 42P05 when another text of the role has the same id. mark: as in prepare().
     StatusOr<uint64_t> add(std::string_view sql, std::string_view mark);
     // Empty when unknown.
@@ -40,7 +43,9 @@ class Statements {
 
    private:
     static constexpr size_t kMax = 10'000;
+    const size_t bytes_max_;
     absl::Mutex mutex_;
+    size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
     std::map<Key, std::string> by_key_ ABSL_GUARDED_BY(mutex_);
     std::list<Key> order_ ABSL_GUARDED_BY(mutex_);  // oldest first
   };
@@ -48,6 +53,7 @@ class Statements {
   // Known or nullptr; never blocks for long.
   Pointer find(uint64_t id, std::string_view mark = {});
   size_t size();
+  size_t bytes();
 
  private:
   struct Entry {
@@ -56,8 +62,9 @@ class Statements {
   };
 
   primary::Engine* const engine_;
-  const size_t capacity_;
+  const size_t capacity_, bytes_max_;
   absl::Mutex mutex_;
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   std::map<Key, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
 };

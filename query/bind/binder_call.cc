@@ -347,6 +347,13 @@ SqlType type_of_known(const std::vector<BoundPtr>& args) {
   }
   return type;
 }
+
+// For what looks at the rights of current_user when it runs: who that is, is known here only.
+std::vector<BoundPtr> with_asker(const Builtin& f, std::vector<BoundPtr> args, int32_t location) {
+  if (f.name == "pg_cancel_backend" || f.name == "pg_terminate_backend")
+    args.push_back(make_text_constant(make_type(TypeId::kText), std::string(current_user_name()), location));
+  return args;
+}
 }  // namespace
 
 StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr> args, int32_t location,
@@ -416,7 +423,7 @@ StatusOr<BoundPtr> Binder::make_call(std::string_view name, std::vector<BoundPtr
   if (best->is_volatile || differs_by_node(*best)) program_->volatile_result = true;
   if (best->writes) program_->writes = true;
   if (best->name.find("_advisory_") != std::string_view::npos) program_->writes_shared = true;  // runs alone
-  call->args = std::move(args);
+  call->args = with_asker(*best, std::move(args), location);
   return call;
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
@@ -13,6 +14,7 @@
 #include "plan/expressions.h"
 #include "query/deferred_checks.h"
 #include "query/key_rules.h"
+#include "query/role.h"
 
 // What a table's rules add to the statements that change it: generated columns, CHECK, and foreign keys on both sides.
 namespace scyper::query {
@@ -149,6 +151,14 @@ const TableRules* Binder::rules_of(const storage::TableSchema& schema) const {
   auto rules = catalog_.rules.find(schema.id);
   return rules == catalog_.rules.end() ? nullptr : &rules->second;
 }
+
+namespace {
+// Whose rights count for what a foreign key reads and changes in the table.
+const Role* owner_of(const Catalog& catalog, const storage::TableSchema& schema) {
+  const auto rules = catalog.rules.find(schema.id);
+  return catalog.roles.find(rules == catalog.rules.end() ? kSuperuserId : rules->second.access.owner);
+}
+}  // namespace
 
 StatusOr<BoundPtr> Binder::bind_rule(std::string_view text, const Relation* row, std::string_view clause) {
   InnerText inner(this, text);
@@ -402,8 +412,9 @@ Status Binder::bind_reference(const ForeignKey& key, BoundDml* dml) {
   auto named = clone(*row);
   named->alias = kNewRow;
   RowCheck check;
-  const Role* saved = std::exchange(actor_, catalog_.roles.find(kSuperuserId));  // who inserts need not read it
-  auto condition = bind_rule(text, named.get(), "");
+  const Role* saved = std::exchange(actor_, owner_of(catalog_, other));  // who inserts need not read it
+  const Status usage = check_schema_usage(other.name, -1);
+  auto condition = usage.ok() ? bind_rule(text, named.get(), "") : usage;
   actor_ = saved;
   SCYPER_ASSIGN_OR_RETURN(check.condition, std::move(condition));
   check.sqlstate = "23503";
@@ -458,9 +469,16 @@ Status Binder::bind_reactions(BoundDml* dml) {
   return status;
 }
 
+// The action, its checks and the BEFORE triggers that it fires run as the owner of the referencing table.
 Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storage::Table>& child, BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
   const storage::TableSchema& other = child->schema();
+  const Role* owner = owner_of(catalog_, other);
+  const SessionRoles roles{std::string(session_user_name()), owner == nullptr ? std::string() : owner->name};
+  const RoleScope acting(&roles);
+  const Role* caller = std::exchange(actor_, owner);
+  const absl::Cleanup restore = [this, caller] { actor_ = caller; };
+  SCYPER_RETURN_IF_ERROR(check_schema_usage(other.name, -1));
   const bool is_update = dml->kind == DmlKind::kUpdate;
   const ReferentialAction action = is_update ? key.on_update : key.on_delete;
   RowReaction reaction;
@@ -520,14 +538,25 @@ Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storag
 Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSchema& child, bool keeps_replaced,
                                    BoundDml* dml, RowReaction* reaction) {
   const storage::TableSchema& schema = dml->table->schema();
-  std::string text = absl::StrCat("NOT EXISTS (SELECT 1 FROM ", quoted_name(child.name), " AS \" child\" WHERE ",
-                                  pairs(" child", child, key.columns, kOldRow, schema, key.referenced), ")");
-  if (keeps_replaced)
-    absl::StrAppend(&text, " OR EXISTS (SELECT 1 FROM ", quoted_name(schema.name), " AS \" other\" WHERE ",
-                    pairs(" other", schema, key.referenced, kOldRow, schema, key.referenced), ")");
-  InnerText inner(this, text);
-  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));
-  SCYPER_ASSIGN_OR_RETURN(reaction->check.condition, bind(*expr, action_scope_));
+  const std::string text = absl::StrCat("NOT EXISTS (SELECT 1 FROM ", quoted_name(child.name), " AS \" child\" WHERE ",
+                                        pairs(" child", child, key.columns, kOldRow, schema, key.referenced), ")");
+  const auto bind_text = [this](const std::string& condition) -> StatusOr<BoundPtr> {
+    InnerText inner(this, condition);
+    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(condition));
+    return bind(*expr, action_scope_);
+  };
+  std::vector<BoundPtr> conditions(1);
+  SCYPER_ASSIGN_OR_RETURN(conditions[0], bind_text(text));
+  if (keeps_replaced) {  // looked up as the owner of the referenced table
+    const Role* saved = std::exchange(actor_, owner_of(catalog_, schema));
+    auto replaced =
+        bind_text(absl::StrCat("EXISTS (SELECT 1 FROM ", quoted_name(schema.name), " AS \" other\" WHERE ",
+                               pairs(" other", schema, key.referenced, kOldRow, schema, key.referenced), ")"));
+    actor_ = saved;
+    SCYPER_RETURN_IF_ERROR(replaced.status());
+    conditions.push_back(*std::move(replaced));
+  }
+  reaction->check.condition = join_conditions(BoundKind::kOr, std::move(conditions), -1);
   reaction->check.sqlstate = "23503";
   reaction->check.message =
       absl::StrCat("update or delete on table \"", schema.name, "\" violates foreign key constraint \"", key.name,

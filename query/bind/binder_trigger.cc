@@ -15,6 +15,15 @@ uint8_t event_of(DmlKind kind) {
   return kind == DmlKind::kInsert ? Trigger::kInsert : kind == DmlKind::kDelete ? Trigger::kDelete : Trigger::kUpdate;
 }
 
+// A BEFORE trigger of a cascade runs with the rights of the table's owner, as the cascade does (bind_reaction()): what
+// SECURITY DEFINER does for a routine's owner.
+void act_as_owner(const Role* owner, Routine* variant) {
+  if (owner == nullptr || variant->is_definer) return;
+  variant->is_definer = true;
+  variant->access.owner = owner->id;
+  absl::StrAppend(&variant->variant, " as ", owner->id);
+}
+
 }  // namespace
 
 Status Binder::bind_triggers(BoundDml* dml) {
@@ -70,6 +79,7 @@ StatusOr<TriggerCall> Binder::bind_trigger(const std::shared_ptr<const Trigger>&
   variant->trigger = trigger;
   variant->trigger_event = event;
   variant->variant = absl::StrCat("trigger ", trigger->table, " ", trigger->name, " ", event);
+  if (!reacting_.empty() && trigger->before) act_as_owner(current_role(catalog_.roles), variant.get());
   TriggerCall call;
   call.routine = std::move(variant);
   program_->callees.push_back(call.routine);

@@ -44,7 +44,7 @@ std::vector<SystemRow> session_activity(const Catalog& catalog) {
   const bool sees_all = asker != nullptr && sees_others(catalog.roles, *asker);
   for (const SessionActivity& session : ActivityScope::current()->sessions()) {
     const Role* role = session.role_id != 0 ? catalog.roles.find(session.role_id) : catalog.roles.find(session.user);
-    const bool is_own = asker != nullptr && role != nullptr && asker->id == role->id;
+    const bool is_own = asker != nullptr && role != nullptr && catalog.roles.has_rights_of(*asker, role->id);
     SystemRow row = {kDatabaseOid,
                      "scyper",
                      session.pid,
@@ -103,7 +103,7 @@ StatusOr<bool> SessionSignals::send(int32_t from, int32_t pid, SessionSignal sig
 
 bool sees_others(const Roles& roles, const Role& role) {
   const Role* operators = roles.find(kOperatorRole);
-  return role.is_superuser || (operators != nullptr && roles.is_member(role.id, operators->id));
+  return role.is_superuser || (operators != nullptr && roles.has_rights_of(role, operators->id));
 }
 
 bool mentions_activity(std::string_view sql) {

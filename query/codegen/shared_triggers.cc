@@ -11,7 +11,8 @@ namespace {
 
 bool fire_same(const std::vector<TriggerCall>& a, const std::vector<TriggerCall>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TriggerCall& x, const TriggerCall& y) {
-    return x.routine->variant == y.routine->variant;
+    // whoever they run as: a cascade's run as the owner of the table
+    return x.routine->trigger == y.routine->trigger && x.routine->trigger_event == y.routine->trigger_event;
   });
 }
 

@@ -308,9 +308,11 @@ Status decode_domains(ImageReader* in, Catalog* catalog) {
     checks[domain->name] = check;
     catalog->domains[domain->name] = std::move(domain);
   }
+  DomainsById all = domains_by_id(*catalog);
   for (auto& [name, domain] : catalog->domains) {
     auto checked = std::make_shared<Domain>(*domain);
-    checked->check = make_domain_check(*checked, *catalog, checks[name]);
+    checked->check = make_domain_check(*checked, all, checks[name]);
+    all[checked->id] = checked.get();
     domain = std::move(checked);
   }
   return Status();

@@ -12,21 +12,32 @@
 // CREATE, ALTER and DROP DOMAIN.
 namespace scyper::query {
 
-bool is_made_of(const Domain& domain, uint32_t other, const Catalog& catalog) {
-  for (const Domain* d = &domain; d != nullptr; d = catalog.find_domain(d->parent))
+DomainsById domains_by_id(const Catalog& catalog) {
+  DomainsById all;
+  for (const auto& [name, domain] : catalog.domains) all[domain->id] = domain.get();
+  return all;
+}
+
+const Domain* domain_below(const Domain& domain, const DomainsById& all) {
+  const auto found = all.find(domain.parent);
+  return found == all.end() ? nullptr : found->second;
+}
+
+bool is_made_of(const Domain& domain, uint32_t other, const DomainsById& all) {
+  for (const Domain* d = &domain; d != nullptr; d = domain_below(*d, all))
     if (d->id == other) return true;
   return false;
 }
 
 // Its body is PL/pgSQL: NOT NULL of any of its domains, then their checks, those of the domain below first.
-std::shared_ptr<const Routine> make_domain_check(const Domain& domain, const Catalog& catalog, RoutineId id) {
+std::shared_ptr<const Routine> make_domain_check(const Domain& domain, const DomainsById& all, RoutineId id) {
   const std::string shown = quote_identifier(domain.name);
   const std::string where =
       absl::StrCat(", SCHEMA = ", quote_literal(std::string(schema_of(domain.name))),
                    ", DATATYPE = ", quote_literal(std::string(bare_name(domain.name))), "; END IF;\n");
   std::string checks;
   bool not_null = false;
-  for (const Domain* d = &domain; d != nullptr; d = catalog.find_domain(d->parent)) {
+  for (const Domain* d = &domain; d != nullptr; d = domain_below(*d, all)) {
     not_null |= d->not_null;
     std::string own;
     for (const Domain::Check& check : d->checks)
@@ -59,10 +70,12 @@ std::shared_ptr<const Routine> make_domain_check(const Domain& domain, const Cat
 void Definer::put_domain(std::shared_ptr<Domain> domain) {
   const uint32_t id = domain->id;
   next().domains[domain->name] = std::move(domain);
+  DomainsById all = domains_by_id(next());
   for (auto& [name, other] : next().domains) {
-    if (!is_made_of(*other, id, next())) continue;
+    if (!is_made_of(*other, id, all)) continue;
     auto changed = std::make_shared<Domain>(*other);
-    changed->check = make_domain_check(*changed, next(), RoutineId(next().next_routine_id++));
+    changed->check = make_domain_check(*changed, all, RoutineId(next().next_routine_id++));
+    all[changed->id] = changed.get();
     other = std::move(changed);
   }
 }
@@ -82,6 +95,14 @@ Status Definer::create_domain(const ast::CreateDomainStatement& create, ResultSe
   if (base.id == TypeId::kInterval && base.length >= 0)
     return error("0A000", "domains of intervals with fields are not supported", create.type.location);
   if (const Domain* parent = named_domain(create.type, next().user_types()); parent != nullptr) {
+    const DomainsById all = domains_by_id(next());
+    size_t depth = 1;
+    for (const Domain* below = parent; below != nullptr; below = domain_below(*below, all)) ++depth;
+    if (depth > kDomainDepthMax)
+      return error("54001",
+                   absl::StrCat("domain \"", std::string(bare_name(name)), "\" has too many domains below it: at most ",
+                                kDomainDepthMax, " may lie over each other"),
+                   create.type.location);
     domain->parent = parent->id;
     domain->default_text = parent->default_text;
   }
@@ -190,12 +211,13 @@ Status Definer::add_domain_check(const ast::Constraint& constraint, Domain* doma
 
 // What columns hold is fit for a new rule: the check, or NOT NULL.
 Status Definer::check_domain_columns(const Domain& domain, const Domain::Check* check) {
+  const DomainsById all = domains_by_id(next());
   for (const auto& [name, table] : next().tables) {
     const storage::TableSchema& schema = table->schema();
     const auto rules = next().rules.find(schema.id);
     for (size_t c = 0; rules != next().rules.end() && c < visible_columns(schema); c++) {
-      const Domain* of = next().find_domain(rules->second.columns[c].domain);
-      if (of == nullptr || !is_made_of(*of, domain.id, next())) continue;
+      const auto of = all.find(rules->second.columns[c].domain);
+      if (of == all.end() || !is_made_of(*of->second, domain.id, all)) continue;
       const std::string column = quote_identifier(schema.columns[c].name), from = quote_identifier(name);
       const std::string sql = check == nullptr
                                   ? absl::StrCat("SELECT 1 FROM ", from, " WHERE ", column, " IS NULL LIMIT 1")

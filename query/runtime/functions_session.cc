@@ -2,6 +2,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "query/role.h"
 #include "query/search_path.h"
 #include "query/session_activity.h"
 #include "query/settings.h"
@@ -45,6 +46,9 @@ int32_t signal(ExecContext* c, const Datum* args, SessionSignal signal, Datum* o
   const int32_t from = session_number();
   if (from == 0) return c->fail("0A000", "sessions of other nodes cannot be signalled");
   const int32_t pid = int4(args[0]);
+  const std::string asker(text_of(args[1]));  // the binder adds it: whose rights count
+  const SessionRoles roles{asker, asker};
+  const RoleScope scope(&roles);
   const StatusOr<bool> is_sent = SessionSignals::send(from, pid, signal);
   if (!is_sent.ok()) return c->fail(is_sent.status());
   if (!*is_sent && c->notices != nullptr) {

@@ -43,6 +43,7 @@ void LinkTest::serve(bool awaits_positions) {
     return Status();
   };
   options.ticket = [](const std::string&, const PartitionSet&) { return replication::Ticket(); };
+  if (says_current_) options.current_lsn = [this]() -> StatusOr<uint64_t> { return outbox_.watermark().complete_lsn; };
   options.bulk = &bulk_;
   publisher_ = make_publisher(options);
   server_ = serve_on_loopback(publisher_.get(), &port_);

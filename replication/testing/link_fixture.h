@@ -93,6 +93,7 @@ class LinkTest : public testing::Test {
   ArchiveParts archive_parts_;  // of it, that partition 1 needs
   TierFilePaths tier_files_;    // that it names
   bool takes_partial_ = false;
+  bool says_current_ = false;  // from the next serve() on
   std::vector<Parcel> files_;  // of the log, that the outbox does not hold
   bool has_bulk_ = false;
   std::shared_ptr<MemoryBulkPair> pair_;  // of the channel that was opened last

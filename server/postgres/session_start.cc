@@ -16,7 +16,6 @@ namespace {
 
 constexpr size_t kStartBytesMax = 10'000;  // as PostgreSQL's
 constexpr size_t kPasswordBytesMax = 4'096;
-constexpr size_t kSuperuserConnections = 3;  // of all, for superusers only: PostgreSQL's superuser_reserved_connections
 constexpr int32_t kProtocol30 = 196'608, kCancelRequest = 80'877'102, kSslRequest = 80'877'103,
                   kGssRequest = 80'877'104;
 constexpr int kMajorShift = 16, kMajor = 3;
@@ -228,7 +227,7 @@ Status Session::enter_role(const query::Catalog* catalog) {
 Status Session::take_slot(bool is_superuser) {
   const ServerOptions& options = context_->node->options;
   const size_t most = options.postgres_connections_max;
-  const size_t kept = std::min<size_t>(kSuperuserConnections, most - 1);
+  const size_t kept = std::min<size_t>(options.postgres_superuser_connections, most - 1);
   if (context_->slots.take(is_superuser ? most : most - kept)) {
     is_admitted_ = true;
     return {};
@@ -237,7 +236,7 @@ Status Session::take_slot(bool is_superuser) {
     return with_hint(sql_error("53300", "sorry, too many clients already"), "See postgres_connections_max.");
   return with_hint(
       sql_error("53300", "remaining connection slots are reserved for non-replication superuser connections"),
-      "See postgres_connections_max.");
+      "See postgres_superuser_connections and postgres_connections_max.");
 }
 
 bool ConnectionSlots::take(size_t at_most) {
@@ -343,15 +342,13 @@ Status Session::apply_parameters(const std::map<std::string, std::string>& param
 }
 
 void Session::enter_activity() {
-  const auto catalog = context_->node->engine->catalog();
-  const ActivityList::Rights rights = ActivityList::rights_of(catalog.get(), role_ids_.session);
   query::SessionActivity first;
   first.pid = start_.process;
   first.user = user_;
   first.role_id = role_ids_.session;
   first.address = start_.address;
   first.state = "idle";
-  activity_ = std::make_unique<ActivityList::Session>(&context_->node->activity, std::move(first), rights,
+  activity_ = std::make_unique<ActivityList::Session>(&context_->node->activity, std::move(first),
                                                       [this](ActivityList::Signal signal) {
                                                         cancel();
                                                         if (signal == ActivityList::Signal::kTerminate) end();

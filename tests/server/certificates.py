@@ -70,12 +70,12 @@ def check_node(scyperd, scyper, made):
 
 class TlsNode:
     """A node with all its ports, and what it says."""
-    def __init__(self, scyperd, made):
+    def __init__(self, scyperd, made, *more):
         self.said = []
         self.made = made
         self.process = subprocess.Popen([scyperd, "--listen", "localhost:0", "--http-listen", "localhost:0", "--postgres-listen", "localhost:0", "--partitions", "2",
                                          "--workers", "1", "--memory", "1GB", "--tls-cert", made / "node.pem", "--tls-key", made / "node.key", "--tls-client-ca",
-                                         made / "ca.pem"], stdout=subprocess.PIPE, text=True)
+                                         made / "ca.pem", *more], stdout=subprocess.PIPE, text=True)
         line = next(line for line in self.process.stdout if "gRPC on port" in line)
         self.port = int(re.search(r"gRPC on port (\d+)", line)[1])
         self.postgres = int(re.search(r"PostgreSQL clients on port (\d+)", line)[1])

@@ -58,6 +58,34 @@ TEST_F(NodeTest, ForgottenStatementsArePreparedAgain) {
   EXPECT_EQ(sqlstate_of(client->prepare("CALL nothing()").status()), "42601");
 }
 
+// The same by their memory; what is kept is shown.
+TEST_F(NodeTest, PreparedStatementsAreBoundedByMemory) {
+  options.prepared_bytes_max = 1;  // one stays
+  start();
+  auto client = connect();
+  auto add = client->prepare("CALL add($1, $2)");
+  ASSERT_TRUE(add.ok());
+  const double one = metric("scyper_prepared_bytes");
+  EXPECT_GT(one, 0);
+  ASSERT_TRUE(client->prepare("CALL slow()").ok());
+  EXPECT_GT(metric("scyper_prepared_bytes"), 0);
+  EXPECT_LT(metric("scyper_prepared_bytes"), 2 * one);
+  query::ResultSet result;
+  Datum arguments[] = {int_datum(1), int_datum(2)};
+  EXPECT_TRUE(client->call(**add, arguments, &result).ok());  // prepared again
+  EXPECT_EQ(result.value(0, 0).lo, 3);
+}
+
+TEST_F(NodeTest, LessMemoryForGrpcThanItsMessagesNeedIsRefused) {
+  options.message_bytes_max = 1 << 20;
+  options.grpc_memory_bytes = 15 << 20;
+  const Status refused = Server::check(options);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("grpc_memory"), std::string::npos) << refused;
+  options.grpc_memory_bytes = 16 << 20;
+  EXPECT_TRUE(Server::check(options).ok()) << Server::check(options);
+}
+
 TEST_F(NodeTest, LoadsBatchesAllOrNothing) {
   start();
   auto client = connect();

@@ -17,8 +17,8 @@ OTHER = "SELECT {} FROM pg_stat_activity WHERE application_name = 'other'"
 class Psql:
     """A session that is told statements one by one."""
 
-    def __init__(self, server, name):
-        self.process = subprocess.Popen(["psql", "-X", "-At", "-v", "VERBOSITY=verbose", f"{server.conninfo} application_name={name}"],
+    def __init__(self, server, name, more=""):
+        self.process = subprocess.Popen(["psql", "-X", "-At", "-v", "VERBOSITY=verbose", f"{server.conninfo} application_name={name} {more}"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def say(self, text):
@@ -70,7 +70,34 @@ def story(server):
     return told
 
 
+def rights(server):
+    """Who may signal whom: roles and memberships at the time of the call count, and those of current_user."""
+    told = []
+    asking = Psql(server, "asking")
+    asking.ask("CREATE ROLE signal_asker LOGIN; CREATE ROLE signal_group; CREATE ROLE signal_target LOGIN")
+    other = Psql(server, "other", "user=signal_target")
+    pid = other.ask("SELECT pg_backend_pid()")
+    calls = [f"SELECT {function}({pid})" for function in ("pg_cancel_backend", "pg_terminate_backend")]
+
+    def as_asker(name, change=""):
+        """By the role, behind what a superuser changes while both sessions are open."""
+        changed = asking.ask(f"RESET ROLE; {change}; SET ROLE signal_asker")
+        told.append((name, changed, *(asking.ask(call) for call in (calls if name != "member" else calls[:1]))))
+
+    as_asker("stranger")
+    as_asker("member without rights", "ALTER ROLE signal_asker NOINHERIT; GRANT signal_target TO signal_asker")
+    as_asker("superuser", "ALTER ROLE signal_asker INHERIT; ALTER ROLE signal_target SUPERUSER")
+    as_asker("member", "ALTER ROLE signal_target NOSUPERUSER; REVOKE signal_target FROM signal_asker; GRANT signal_target TO signal_group; GRANT signal_group TO signal_asker")
+    as_asker("no member", "REVOKE signal_target FROM signal_group")
+    told.append(("own", other.ask("SELECT pg_cancel_backend(0) IS NULL"), asking.ask("RESET ROLE"), asking.ask(calls[1])))
+    for session in (asking, other):
+        session.process.kill()
+        session.process.wait()
+    Psql(server, "end").ask("DROP ROLE signal_asker, signal_group, signal_target")
+    return told
+
+
 def check_activity(node, postgres):
-    found, wanted = story(node), story(postgres)
+    found, wanted = story(node) + rights(node), story(postgres) + rights(postgres)
     for one, other in zip(found, wanted):
         expect(f"activity: {one[0]}", one == other, f"\nhere       {one}\nPostgreSQL {other}")

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "postgres_socket.h"
 #include "real_node.h"
@@ -135,6 +136,33 @@ TEST_F(PostgresRealTest, TimeZoneOfTheSession) {
   EXPECT_EQ(ask("SELECT at FROM moments"), "2024-07-01 19:00:00+09");
   EXPECT_EQ(ask("RESET TimeZone"), "RESET");
   EXPECT_EQ(ask("SELECT at FROM moments"), "2024-07-01 10:00:00+00");
+}
+
+// The last places are superusers': the error of all others names the settings.
+TEST_F(RealNodeTest, TheLastPlacesAreForSuperusers) {
+  ServerOptions server;
+  server.postgres_listen = "127.0.0.1:0";
+  server.postgres_connections_max = 3;
+  server.postgres_superuser_connections = 2;
+  start_node({}, server);
+  run("CREATE ROLE clerk LOGIN");
+  std::vector<std::unique_ptr<Socket>> open;
+  const auto comes = [&](const std::string& user) {
+    open.push_back(std::make_unique<Socket>(server_->postgres_port()));
+    open.back()->send(start_packet(user));
+    return open.back()->types().ends_with("Z");
+  };
+  const auto error = [&](char field) { return open.back()->error.field(field); };
+  EXPECT_TRUE(comes("clerk"));
+  EXPECT_FALSE(comes("clerk"));
+  EXPECT_EQ(error('C'), "53300");
+  EXPECT_EQ(error('M'), "remaining connection slots are reserved for non-replication superuser connections");
+  EXPECT_EQ(error('H'), "See postgres_superuser_connections and postgres_connections_max.");
+  EXPECT_TRUE(comes("scyper"));
+  EXPECT_TRUE(comes("scyper"));
+  EXPECT_FALSE(comes("scyper"));
+  EXPECT_EQ(error('M'), "sorry, too many clients already");
+  EXPECT_EQ(error('H'), "See postgres_connections_max.");
 }
 
 }  // namespace

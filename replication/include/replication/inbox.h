@@ -57,6 +57,7 @@ class Inbox {
     kOldTerm,
     kDamaged,  // not a group, or none that follows what is here
     kFull,
+    kUnproven,  // came without a key, and would begin a term or come before the end of what is here is known
     kDiverged,  // the new primary's history differs from what has been applied or logged here: start anew
   };
   Verdict offer(Parcel parcel);

@@ -106,6 +106,8 @@ class Link {
   // Of the newest commit at the primary, not older than this call. Unimplemented: it is of a version that does not say.
   // Fails at once where the primary is not there.
   virtual StatusOr<uint64_t> current_lsn() { return absl::UnimplementedError("the primary does not say"); }
+  // How far the primary is now. Errors as of current_lsn().
+  virtual StatusOr<Watermark> watermark() { return absl::UnimplementedError("the primary does not say"); }
   virtual BulkInfo bulk() const = 0;
   virtual void cancel() = 0;
   // Another primary from now on. Calls that run end.

@@ -20,6 +20,7 @@ struct Parcel {
   uint64_t complete_lsn = 0;
   uint32_t snapshot = 0;                     // number of the global snapshot whose cut is complete_lsn; 0 = none
   bool is_digested = false;                  // all nodes digest their state at that snapshot
+  bool is_unproven = false;                  // came by multicast without a key: anybody may have sent it
   std::shared_ptr<const std::string> bytes;  // its batches, one behind the other
 };
 

@@ -21,7 +21,8 @@ struct ServerOptions {
   std::string postgres_listen;                   // for PostgreSQL's clients; empty = none
   std::string postgres_users;  // file: name:password or name:verifier; empty = nobody needs a password
   uint32_t postgres_connections_max = 100;
-  uint32_t postgres_statements_max = 1000;  // prepared, per session
+  uint32_t postgres_superuser_connections = 3;  // of them, for superusers alone
+  uint32_t postgres_statements_max = 1000;      // prepared, per session
   uint32_t postgres_authentication_timeout_ms = 60'000;
   std::string tls_cert;  // PEM files; certificate and key together switch TLS on
   std::string tls_key;
@@ -40,6 +41,8 @@ struct ServerOptions {
   uint32_t batch_calls_max = 4096;        // calls per message
   uint32_t streams_max = 1024;
   uint32_t prepared_max = 10'000;
+  uint64_t prepared_bytes_max = uint64_t{256} << 20;       // of these statements, about
+  uint64_t grpc_memory_bytes = 0;                          // of gRPC's buffers; 0: by message_bytes_max
   uint32_t ready_commit_ms = 5'000;                        // /readyz: commits may wait so long
   uint32_t stop_timeout_ms = 10'000;                       // for accepted work on stop; then it is cut off
   std::function<consensus::ClusterState()> cluster_state;  // of a node whose role is elected; else empty

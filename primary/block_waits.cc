@@ -26,6 +26,11 @@ Status why_over(const Transaction& transaction, int64_t lock_deadline_ns, int64_
 
 }  // namespace
 
+Status deadlock_error() {
+  return with_hint(sql_error("40P01", "deadlock detected"),
+                   "Blocks wait for each other's rows. The transaction might succeed if retried.");
+}
+
 void BlockWaits::open(BlockId block) {
   MutexLock lock(&mutex_);
   blocks_[block];

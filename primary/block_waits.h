@@ -13,6 +13,9 @@
 
 namespace scyper::primary {
 
+// Blocks wait for each other in a circle.
+Status deadlock_error();
+
 // Transactions that wait for an open block, which has reserved what they need. They have left no trace and hold no
 // worker. They are queued again when the block ends or gives something back, and end by themselves when their time is
 // over.

@@ -66,10 +66,13 @@ Status EngineTransaction::execute(std::string_view sql, std::span<const Datum> p
   std::vector<Datum> values;
   query::ValueArena arena;
   const auto statement = engine_->find_for_open(sql, parameters, &values, &arena);
+  holder_ = 0;
   return ask([&](Executor* executor) {
-    if (statement == nullptr || !executor->fits_open(*statement))
-      return executor->execute_open(sql, parameters, result, limits);
-    return executor->execute_open(statement, values, result, limits);
+    const bool fits = statement != nullptr && executor->fits_open(*statement);
+    Status status = fits ? executor->execute_open(statement, values, result, limits)
+                         : executor->execute_open(sql, parameters, result, limits);
+    holder_ = executor->take_holder();
+    return status;
   });
 }
 

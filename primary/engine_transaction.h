@@ -6,6 +6,7 @@
 
 #include "primary/open_transaction.h"
 #include "rendezvous.h"
+#include "reservations.h"
 #include "storage/enum_transaction.h"
 
 namespace scyper::primary {
@@ -27,6 +28,9 @@ class EngineTransaction final : public OpenTransaction {
   Status adopt(TentativeBlock* block);
   // The rows of a COPY that was opened outside. 40001 where a definition has come in between.
   Status copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result);
+
+  // The block whose reservation the last statement has met, so that it failed; 0: none.
+  BlockId holder() const { return holder_; }
 
   uint64_t lsn() const override { return lsn_; }
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
@@ -60,6 +64,7 @@ class EngineTransaction final : public OpenTransaction {
   bool is_pushed_ = false;
   bool has_ended_ = false;  // the client has waited for its end
   uint64_t lsn_ = 0;
+  BlockId holder_ = 0;
   int64_t idle_ns_ = 0;  // the worker's: how long it has waited for its client
   std::mutex mutex_;
   std::condition_variable changed_;

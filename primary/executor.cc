@@ -10,7 +10,6 @@
 namespace scyper::primary {
 
 using query::ExecContext;
-using query::Interrupt;
 using query::Outcome;
 
 namespace {
@@ -63,7 +62,8 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
       definitions_(query::open_definitions(environment->database)),
       scratch_(environment->options->scratch_bytes_max),
       redo_check_(environment->database),
-      applier_([this](TableId id) { return applier_catalog_->find_table(id).get(); }, value_text) {
+      applier_([this](TableId id) { return applier_catalog_->find_table(id).get(); }, value_text),
+      locked_(environment) {
   share_.number = number;
   share_.count = environment->options->workers;
   share_.has_shared = false;
@@ -85,6 +85,7 @@ int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool
     if (self->meets_block() || !self->may_commit()) return 1;
     self->append_part();
     self->log_->commit();
+    self->locked_.clear();
     self->publish_definitions();
     self->has_committed_part_ = true;
   }
@@ -243,6 +244,7 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   context_.crossing = transaction->crossing ? 1 : 0;
   context_.error.set = false;
   deferred_.begin(/*is_block=*/false);
+  locked_.begin(0, /*keeps=*/false);
   RedoMode mode = environment_->options->redo;
   // Rows lie in other places on a node that began from an archive, and tables of other sizes are planned otherwise: a
   // statement that reads them one after the other may give its new rows another order there, and other numbers.
@@ -263,6 +265,8 @@ Outcome Executor::run(const query::Program& program, const Datum* arguments, con
   const query::StatementSettings::Scope scope(&settings_);
   const query::Definitions::Scope definitions(definitions_.get());
   const query::RowsElsewhereScope rows(rows_elsewhere_);
+  locked_.clear();
+  const query::RowLocks::Scope locks(&locked_);
   Outcome outcome = program.run(&context_, arguments);
   if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(deferred_.check_at_end(&context_));
   run_number_.store(run + 1, std::memory_order_release);
@@ -517,16 +521,6 @@ bool Executor::refuse_if_over(Transaction* transaction) noexcept {
   return true;
 }
 
-void Executor::watch(const std::atomic<bool>* cancelled) noexcept {
-  MutexLock lock(&cancelled_mutex_);
-  cancelled_ = cancelled;
-}
-
-bool Executor::is_cancelled() {
-  MutexLock lock(&cancelled_mutex_);
-  return cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed);
-}
-
 void Executor::define(Transaction* transaction) noexcept {
   const PreparedStatement& statement = prepared_of(*transaction);
   transaction->result.clear();
@@ -561,40 +555,6 @@ void Executor::define(Transaction* transaction) noexcept {
   header.request_id = transaction->request_id;
   RedoStream* stream = environment_->streams[replay::kAloneStream].get();
   remember(stream, /*is_alone=*/true, stream->append(header, run.log));
-}
-
-void Executor::check_time(int64_t now_ns) {
-  uint64_t run = run_number_.load(std::memory_order_acquire);
-  if (run % 2 == 0) return;
-  if (run != seen_run_) {
-    seen_run_ = run;
-    seen_since_ns_ = now_ns;
-  }
-  int64_t deadline_ns = deadline_ns_.load(std::memory_order_acquire);
-  const uint64_t own_us_max = run_us_max_.load(std::memory_order_acquire);
-  const bool was_cancelled = is_cancelled();
-  if (run_number_.load(std::memory_order_acquire) != run) return;  // deadline and cancellation may be another's
-  auto limit_ns =
-      static_cast<int64_t>((own_us_max != 0 ? own_us_max : environment_->options->transaction_time_us_max) * 1000);
-  bool is_over = (limit_ns != 0 && now_ns - seen_since_ns_ >= limit_ns) || (deadline_ns != 0 && now_ns >= deadline_ns);
-  if ((!is_over && !was_cancelled) || interrupted_run_.load(std::memory_order_relaxed) == run) return;
-  // The run may end now and the next one begin: it finds that the flag is not for it, and runs again.
-  interrupted_run_.store(run, std::memory_order_release);
-  raise_interrupt(is_over ? Interrupt::kTimeout : Interrupt::kCancel);
-}
-
-// A function of its own for tools/tsan.supp: generated code reads the flag by plain loads, which ThreadSanitizer
-// reports.
-[[gnu::noinline]] void Executor::raise_interrupt(Interrupt why) {
-  // A reason that came too late for an earlier run may still stand there: it is replaced.
-  uint32_t old = context_.interrupt.load(std::memory_order_relaxed);
-  while (!context_.interrupt.compare_exchange_weak(old, (old & query::kSafepointBit) | static_cast<uint32_t>(why),
-                                                   std::memory_order_release, std::memory_order_relaxed)) {
-  }
-}
-
-[[gnu::noinline]] void Executor::raise_safepoint() {
-  context_.interrupt.fetch_or(query::kSafepointBit, std::memory_order_release);
 }
 
 }  // namespace scyper::primary

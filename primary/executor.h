@@ -13,6 +13,7 @@
 #include "base/postgres_epoch.h"
 #include "block_waits.h"
 #include "group_commit.h"
+#include "locked_rows.h"
 #include "prepared_statement.h"
 #include "primary/engine.h"
 #include "procedures.h"
@@ -122,6 +123,8 @@ class Executor {
   Status commit_open();
   std::vector<query::OpenCursor> take_cursors() { return std::exchange(cursors_, {}); }
   void end_open();
+  // The block whose reservation the open transaction's last statement has met; 0: none.
+  BlockId take_holder() { return std::exchange(waits_for_, 0); }
 
   // Answers a transaction that has run, when the log holds what it has written and read.
   void answer(Transaction* transaction);
@@ -262,7 +265,9 @@ class Executor {
   uint64_t applier_version_ = 0;                     // of the catalog that it knows
   storage::LoggedApplier applier_;
   ReferencedRows referenced_;
+  LockedRows locked_;
   BlockId open_block_ = 0;  // that the open transaction has been
+  BlockId waits_for_ = 0;   // the statement of the open transaction has met what that block has reserved
   BlockId blocked_by_ = 0;  // COMMIT in a procedure has met what that block has reserved
 };
 

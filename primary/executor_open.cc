@@ -22,6 +22,7 @@ void Executor::begin_open() {
   has_committed_part_ = false;
   running_ = nullptr;
   open_block_ = 0;
+  waits_for_ = 0;
   context_.transaction_time_us = environment_->clock.now_us() - kPostgresEpochUs;
   const bool records = environment_->options->redo != RedoMode::kNone;
   if (log_->records_redo() != records) log_->record_redo(records);
@@ -97,10 +98,12 @@ Status Executor::run_statement_open(query::ResultSet* result, const StatementLim
   context_.affected_rows = 0;
   context_.error = query::ErrorState();
   const query::StatementSettings::Scope settings(&settings_);
+  locked_.begin(open_block_, /*keeps=*/false);
+  waits_for_ = 0;
   Status status = run();
   kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());  // of dynamic SQL
   context_.pins.clear();
-  if (status.ok() && environment_->reservations.any()) status = check_reserved(before);
+  if (locked_.holder() != 0 || (status.ok() && environment_->reservations.any())) status = check_reserved(before);
   if (status.ok()) query::keep_open_cursors(context_, &cursors_);
   context_.portals = nullptr;
   scratch_.reset();

@@ -22,11 +22,6 @@ namespace {
 // the reservations.
 constexpr size_t kTentativeRedoBytesMax = size_t{1} << 20;
 
-Status deadlock() {
-  return with_hint(sql_error("40P01", "deadlock detected"),
-                   "Blocks wait for each other's rows. The transaction might succeed if retried.");
-}
-
 }  // namespace
 
 // --- conflicts ---
@@ -34,8 +29,8 @@ Status deadlock() {
 // The block that has reserved what the changes since `before` claim; 0: none.
 StatusOr<BlockId> Executor::find_holder(BlockId own, const storage::UndoEntry* before) {
   const Reservations& reservations = environment_->reservations;
-  BlockId holder = 0;
-  if (!reservations.any() || log_->top() == before) return holder;
+  BlockId holder = locked_.holder();
+  if (holder != 0 || !reservations.any() || log_->top() == before) return holder;
   const auto visit = [&](const storage::RowClaim& claim) {
     holder = reservations.find_holder(claim, own);
     return holder == 0;
@@ -61,6 +56,7 @@ BlockId Executor::holder_of_duplicate(BlockId own) {
 // The block that a transaction has to wait for, once it has run or commits a part; 0: none.
 BlockId Executor::find_obstacle(Outcome* outcome) noexcept {
   const BlockId known = std::exchange(blocked_by_, 0);
+  if (locked_.holder() != 0 && *outcome == Outcome::kError) return locked_.holder();
   if (known != 0 || !environment_->reservations.any()) [[likely]]
     return known;
   if (*outcome != Outcome::kOk) return *outcome == Outcome::kError ? holder_of_duplicate(0) : 0;
@@ -96,7 +92,7 @@ Executor::Verdict Executor::wait_for(Transaction* transaction, BlockId own, Bloc
     case BlockWaits::Parked::kHasEnded:
       return execute_now(transaction);
     case BlockWaits::Parked::kCycle:
-      transaction->status = deadlock();
+      transaction->status = deadlock_error();
       break;
     case BlockWaits::Parked::kClosed:
       refuse(transaction, query::stopping_error(), Refusal::kStopping);
@@ -154,6 +150,7 @@ void Executor::enter_job(TentativeJob* job) noexcept {
   context_.error = query::ErrorState();
   context_.end_transaction = nullptr;  // COMMIT in a procedure: 2D000
   deferred_.begin(/*is_block=*/true);
+  locked_.begin(block->id, /*keeps=*/true);
   if (!log_->records_redo()) log_->record_redo(true);
   query::TransactionNumber::begin_open(block->number);
 }
@@ -225,6 +222,7 @@ Status Executor::keep_sequences(TentativeBlock* block) {
 
 bool Executor::needs_exclusive(const storage::UndoEntry* before) const {
   if (!definitions_->empty() || definitions_->has_changed() || deferred_.reaches_end()) return true;
+  if (locked_.needs_exclusive()) return true;
   if (log_->redo_bytes() > kTentativeRedoBytesMax) return true;
   for (const storage::UndoEntry* entry = log_->top(); entry != before; entry = entry->previous) {
     if (entry->kind == storage::UndoEntry::Kind::kDefinition) return true;
@@ -247,6 +245,7 @@ Status Executor::reserve(TentativeBlock* block, const storage::UndoEntry* before
   SCYPER_RETURN_IF_ERROR(storage::visit_claims(*log_, before, visit).status());
   referenced_.use(environment_->database->catalog());
   const Status status = referenced_.visit(*log_, before, context_.partition, visit).status();
+  for (const LockedRows::Row& row : locked_.kept()) visit(row.claim());
   if (!block->held.empty() && !std::exchange(block->is_noted, true)) environment_->waits->note_holder(block->id);
   return status;
 }
@@ -269,7 +268,7 @@ Outcome Executor::run_job_statement(TentativeJob* job, const Binding& binding, B
   Outcome outcome = run_marked(*binding.program, job, mark);
   if (outcome == Outcome::kMisclassified && !job->crossing) return outcome;
   if (outcome != Outcome::kOk) {
-    *holder = holder_of_duplicate(block->id);
+    *holder = locked_.holder() != 0 ? locked_.holder() : holder_of_duplicate(block->id);
     if (*holder != 0) return outcome;
     if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
     Status status = status_of(context_.error);
@@ -354,10 +353,10 @@ Outcome Executor::commit_block(TentativeJob* job) noexcept {
   return Outcome::kOk;
 }
 
-// For a statement of an exclusive block. It cannot wait: the block that it would wait for waits for the node.
+// For a statement of an exclusive block. It cannot wait here: the block that it would wait for waits for the node.
 Status Executor::check_reserved(const storage::ChangeLog::Mark& before) {
-  SCYPER_ASSIGN_OR_RETURN(const BlockId holder, find_holder(open_block_, before.top));
-  if (holder == 0) return {};
+  SCYPER_ASSIGN_OR_RETURN(waits_for_, find_holder(open_block_, before.top));
+  if (waits_for_ == 0) return {};
   return with_hint(
       sql_error("40001", "could not serialize access due to concurrent update"),
       "Another block has changed or locked the row, and this one runs alone. The transaction might succeed "

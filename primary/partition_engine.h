@@ -16,7 +16,6 @@
 #include "query/normalise.h"
 #include "read_verdicts.h"
 #include "rendezvous.h"
-#include "row_locking.h"
 #include "shared_statements.h"
 #include "statement_cache.h"
 #include "tentative_block.h"
@@ -92,18 +91,16 @@ class PartitionEngine final : public Engine {
                                                                     std::vector<Datum>* values,
                                                                     query::ValueArena* arena);
   StatusOr<std::unique_ptr<OpenTransaction>> begin_tentative();
-  bool may_lock_rows(std::string_view sql) { return row_locking_.may_lock(sql, database_->catalog()); }
   // Whether the statement's session has temporary tables.
   bool has_temporary_tables_of(const StatementLimits& limits) const;
   // Hands a block's statement or COMMIT to the worker that it belongs to.
   void submit_job(TentativeJob* job);
   Reservations& reservations() { return environment_.reservations; }
   BlockWaits& waits() { return waits_; }
-  int64_t now_ns() { return environment_.clock.monotonic_ns(); }
   // The job waits for that block to end.
   BlockWaits::Parked park_job(TentativeJob* job, BlockId holder);
-  // Blocks that lock rows by running alone, or wait to do so.
-  std::atomic<uint32_t>& locking_blocks() { return locking_blocks_; }
+  // Blocks that run alone next, but find that others have reserved their rows again and again.
+  std::atomic<uint32_t>& starved_blocks() { return starved_blocks_; }
   // For an open transaction, which waits in it. Errors: this node takes no changes.
   Status push_open(ExclusiveWork* work);
   bool is_stopping() const { return rendezvous_.is_closing(); }
@@ -179,8 +176,7 @@ class PartitionEngine final : public Engine {
   ReadVerdicts verdicts_;
   BlockWaits waits_{[this](Transaction* transaction) { queue_again(transaction); }};
   std::atomic<BlockId> last_block_{0};
-  std::atomic<uint32_t> locking_blocks_{0};
-  RowLocking row_locking_;
+  std::atomic<uint32_t> starved_blocks_{0};
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ForkGate> fork_gate_;

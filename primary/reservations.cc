@@ -2,21 +2,26 @@
 
 #include <algorithm>
 
+#include "absl/hash/hash.h"
+
 namespace scyper::primary {
 
 using storage::RowClaim;
 
+namespace {
+constexpr uint32_t kSetsPerPartition = 4;  // workers seldom meet in one
+}  // namespace
+
 void Reservations::begin(uint32_t partitions) {
-  for (uint32_t i = 0; i <= partitions; ++i) sets_.push_back(std::make_unique<Set>());
+  for (uint32_t i = 0; i < partitions * kSetsPerPartition; ++i) sets_.push_back(std::make_unique<Set>());
 }
 
-uint32_t Reservations::set_of(const RowClaim& claim) {
-  const bool is_shared = claim.partition->table->schema().scheme == storage::PartitionScheme::kShared;
-  return is_shared ? 0 : claim.partition->partition + 1;
+uint32_t Reservations::set_of(std::string_view name) const {
+  return static_cast<uint32_t>(absl::HashOf(absl::string_view(name.data(), name.size())) % sets_.size());
 }
 
 BlockId Reservations::find_holder(const RowClaim& claim, BlockId own) const {
-  const Set& set = *sets_[set_of(claim)];
+  const Set& set = *sets_[set_of(claim.name)];
   MutexLock lock(&set.mutex);
   const auto found = set.names.find(absl::string_view(claim.name.data(), claim.name.size()));
   if (found == set.names.end()) return 0;
@@ -27,7 +32,7 @@ BlockId Reservations::find_holder(const RowClaim& claim, BlockId own) const {
 }
 
 void Reservations::add(const RowClaim& claim, BlockId own, std::vector<Held>* held) {
-  const uint32_t number = set_of(claim);
+  const uint32_t number = set_of(claim.name);
   Set& set = *sets_[number];
   MutexLock lock(&set.mutex);
   Holders& holders = set.names[std::string(claim.name)];

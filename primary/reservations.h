@@ -20,8 +20,8 @@ using BlockId = uint64_t;  // 0: none
 // Rows and keys that open blocks keep for themselves until they end: what they have changed or locked. The blocks'
 // changes are not in the tables between two of their statements (tentative_block.h), so this is all that others can
 // see of them.
-// A set per partition, and one for shared tables. Each has a mutex, because rows of shared tables are reserved by the
-// workers of several partitions (foreign keys refer to them). Others look at a set only where any() says so.
+// The names are spread over sets. Each has a mutex, because rows of shared tables are reserved by the workers of
+// several partitions (foreign keys refer to them). Others look at a set only where any() says so.
 // Threads: any. A look is exact for whoever owns the partition, or runs alone.
 class Reservations {
  public:
@@ -49,9 +49,9 @@ class Reservations {
     mutable Mutex mutex;
     absl::flat_hash_map<std::string, Holders> names ABSL_GUARDED_BY(mutex);
   };
-  static uint32_t set_of(const storage::RowClaim& claim);
+  uint32_t set_of(std::string_view name) const;
 
-  std::vector<std::unique_ptr<Set>> sets_;  // shared tables', then by partition
+  std::vector<std::unique_ptr<Set>> sets_;  // by hash of the name
   std::atomic<uint64_t> count_{0};          // of all Held
 };
 

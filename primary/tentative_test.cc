@@ -9,7 +9,6 @@
 #include "block_waits.h"
 #include "primary/blocks.h"
 #include "reservations.h"
-#include "row_locking.h"
 #include "testing/bank.h"
 
 // Blocks that stop nobody: what others see of them, and who waits for whom.
@@ -339,12 +338,214 @@ TEST_P(TentativeTest, HistoriesKeepTheSum) {
   }
 }
 
-TEST(RowLockingTest, WordsThatLock) {
-  EXPECT_TRUE(has_locking_words("SELECT 1 FROM t FOR UPDATE"));
-  EXPECT_TRUE(has_locking_words("select 1 from t\nfor  no key\tupdate of t"));
-  EXPECT_TRUE(has_locking_words("SELECT 1 FROM t FOR KEY SHARE"));
-  EXPECT_FALSE(has_locking_words("SELECT substring(a FROM 1 FOR 2) FROM t"));
-  EXPECT_FALSE(has_locking_words("UPDATE t SET a = 'for' WHERE before = 'update'"));
+// FOR UPDATE and its kin lock what a block reads, and nothing else.
+TEST_P(TentativeTest, LockedRowsStopOnlyThoseWhoWantThem) {
+  for (const char* table : {"t (a integer PRIMARY KEY, b integer) PARTITION BY HASH (a)", "t (a integer, b integer)",
+                            "t (a text PRIMARY KEY, b integer)"}) {
+    SCOPED_TRACE(table);
+    all({"DROP TABLE IF EXISTS t"});
+    all({(std::string("CREATE TABLE ") + table).c_str(), "INSERT INTO t SELECT i, 0 FROM generate_series(1, 6) i"});
+    const bool is_partitioned = std::string_view(table).ends_with("HASH (a)");
+    const uint64_t crossing = engine_->counters().crossing;
+    if (is_partitioned) EXPECT_EQ(run("SELECT b FROM t WHERE a = 3 FOR UPDATE"), "SELECT 1");
+    EXPECT_EQ(engine_->counters().crossing, crossing);  // it belongs to its partition
+    Block block = begin();
+    EXPECT_EQ(block.run("SELECT b FROM t WHERE a = '1' FOR UPDATE"), "SELECT 1");
+    EXPECT_EQ(run("UPDATE t SET b = 1 WHERE a = '2'"), "UPDATE 1");
+    EXPECT_EQ(run("SELECT * FROM t"), "SELECT 6");
+    EXPECT_EQ(run("SELECT * FROM t WHERE a = '2' FOR UPDATE"), "SELECT 1");
+    EXPECT_EQ(run("SELECT * FROM t WHERE a = '1' FOR KEY SHARE NOWAIT"), "55P03");
+    EXPECT_EQ(run("SELECT * FROM t ORDER BY a LIMIT 2 FOR UPDATE SKIP LOCKED"), "SELECT 2");
+    EXPECT_EQ(number("SELECT min(a::integer) FROM (SELECT a FROM t ORDER BY a LIMIT 2 FOR UPDATE SKIP LOCKED) x"), 2);
+    std::string updated, locked;
+    std::vector<std::thread> threads;
+    threads.push_back(waiting("UPDATE t SET b = b + 1 WHERE a = '1'", &updated));
+    threads.push_back(waiting("SELECT * FROM t WHERE a = '1' FOR SHARE", &locked));
+    EXPECT_EQ(block.run("UPDATE t SET b = 10 WHERE a = '1'"), "UPDATE 1");
+    EXPECT_EQ(block.commit(), "00000");
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(updated, "UPDATE 1");
+    EXPECT_EQ(locked, "SELECT 1");
+    EXPECT_EQ(number("SELECT b FROM t WHERE a = '1'"), 11);
+    EXPECT_FALSE(engine_->reservations().any());
+  }
+}
+
+TEST_P(TentativeTest, LocksHavePostgresStrengths) {
+  all({"CREATE TABLE t (a integer PRIMARY KEY, b integer)", "INSERT INTO t VALUES (1, 0)"});
+  const char* const names[] = {"KEY SHARE", "SHARE", "NO KEY UPDATE", "UPDATE"};
+  for (int held = 0; held < 4; ++held) {
+    Block block = begin();
+    EXPECT_EQ(block.run("SELECT a FROM t FOR " + std::string(names[held])), "SELECT 1");
+    for (int wanted = 0; wanted < 4; ++wanted) {
+      SCOPED_TRACE(std::string(names[held]) + " and " + names[wanted]);
+      const std::string sql = "SELECT a FROM t FOR " + std::string(names[wanted]);
+      EXPECT_EQ(run(sql + " NOWAIT"), held + wanted >= 3 ? "55P03" : "SELECT 1");
+      EXPECT_EQ(run(sql + " SKIP LOCKED"), held + wanted >= 3 ? "SELECT 0" : "SELECT 1");
+    }
+    EXPECT_EQ(block.run("SELECT a FROM t FOR UPDATE"), "SELECT 1");  // what it has grows
+    EXPECT_EQ(run("SELECT a FROM t FOR KEY SHARE NOWAIT"), "55P03");
+  }
+}
+
+// What others have done meanwhile decides which rows a statement locks that has waited.
+TEST_P(TentativeTest, WhoHasWaitedForALockLooksAgain) {
+  all({"CREATE TABLE jobs (id integer PRIMARY KEY, state text)", "INSERT INTO jobs VALUES (1, 'new'), (2, 'new')"});
+  Block one = begin(), two = begin();
+  EXPECT_EQ(one.run("SELECT id FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE"), "SELECT 1");
+  EXPECT_EQ(one.run("UPDATE jobs SET state = 'done' WHERE id = 1"), "UPDATE 1");
+  int64_t found = 0;
+  std::thread thread(
+      [&] { found = two.number("SELECT id FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE"); });
+  while (engine_->waits().count() == 0) std::this_thread::yield();
+  EXPECT_EQ(one.commit(), "00000");
+  thread.join();
+  EXPECT_EQ(found, 2);
+  EXPECT_EQ(run("SELECT * FROM jobs FOR UPDATE NOWAIT"), "55P03");
+  EXPECT_EQ(run("SELECT * FROM jobs WHERE id = 1 FOR UPDATE NOWAIT"), "SELECT 1");
+}
+
+TEST_P(TentativeTest, LocksOfJoinsViewsSubqueriesAndRoutines) {
+  all({"CREATE TABLE t (a integer PRIMARY KEY, b integer) PARTITION BY HASH (a)",
+       "CREATE TABLE u (a integer PRIMARY KEY, t integer)", "INSERT INTO t SELECT i, i FROM generate_series(1, 9) i",
+       "INSERT INTO u SELECT i + 10, i FROM generate_series(1, 5) i",
+       "CREATE VIEW v AS SELECT b AS c FROM t WHERE a < 8",
+       "CREATE FUNCTION taken(n integer) RETURNS integer LANGUAGE plpgsql AS $$ DECLARE x integer; BEGIN "
+       "SELECT b INTO x FROM t WHERE a = n FOR UPDATE; RETURN x; END $$"});
+  const std::pair<const char*, std::pair<std::string, std::string>> cases[] = {
+      {"SELECT 1 FROM t JOIN u ON u.t = t.a WHERE u.a = 12 FOR UPDATE", {"2", "12"}},
+      {"SELECT 1 FROM t JOIN u ON u.t = t.a WHERE u.a = 12 FOR UPDATE OF t", {"2", ""}},
+      {"SELECT 1 FROM t JOIN u ON u.t = t.a WHERE u.a = 12 FOR UPDATE OF u", {"", "12"}},
+      {"SELECT 1 FROM u LEFT JOIN t ON u.t = t.a AND t.a > 3 WHERE u.a < 13 FOR UPDATE OF u", {"", "11,12"}},
+      {"SELECT 1 FROM t WHERE a IN (SELECT t FROM u WHERE a > 13) FOR UPDATE", {"4,5", ""}},
+      {"SELECT c FROM v WHERE c > 6 FOR UPDATE", {"7", ""}},
+      {"SELECT x.b FROM (SELECT a, b FROM t) x, u WHERE x.b = u.t AND u.a = 13 FOR UPDATE OF x", {"3", ""}},
+      {"SELECT max(b) FROM (SELECT b FROM t WHERE a > 7 FOR UPDATE) x", {"8,9", ""}},
+      {"WITH x AS (SELECT a FROM t ORDER BY a DESC LIMIT 1 FOR UPDATE) SELECT a FROM x", {"9", ""}},
+      {"SELECT a, 1, 'x' FROM t ORDER BY 2, b DESC OFFSET 1 LIMIT 1 FOR UPDATE", {"8", ""}},
+      {"SELECT taken(6)", {"6", ""}},
+      {"UPDATE u SET t = 0 WHERE a = (SELECT a + 10 FROM t WHERE a = 1 FOR NO KEY UPDATE)", {"1", "11"}},
+  };
+  for (const auto& [sql, rows] : cases) {
+    SCOPED_TRACE(sql);
+    Block block = begin();
+    EXPECT_GT(block.run(sql).size(), 5u);
+    const auto locked = [this](const std::string& table) {
+      query::ResultSet result;
+      const Status status =
+          engine_->execute("SELECT string_agg(x.a::text, ',' ORDER BY x.a) FROM " + table +
+                               " x WHERE x.a NOT IN (SELECT a FROM " + table + " FOR UPDATE SKIP LOCKED)",
+                           {}, &result);
+      EXPECT_TRUE(status.ok()) << status;
+      const Datum value = result.value(0, 0);
+      return value.null != 0 ? std::string() : std::string(value.data(), value.size());
+    };
+    EXPECT_EQ(locked("t"), rows.first);
+    EXPECT_EQ(locked("u"), rows.second);
+  }
+}
+
+TEST_P(TentativeTest, LocksGoWithTheirSavepointAndCloseCircles) {
+  all({"CREATE TABLE t (a integer PRIMARY KEY, b integer)", "INSERT INTO t VALUES (1, 0), (2, 0)"});
+  Block one = begin(), two = begin();
+  EXPECT_TRUE(one.transaction->set_savepoint().ok());
+  EXPECT_EQ(one.run("SELECT 1 FROM t WHERE a = 1 FOR UPDATE"), "SELECT 1");
+  EXPECT_EQ(two.run("SELECT 1 FROM t WHERE a = 1 FOR UPDATE NOWAIT"), "55P03");
+  EXPECT_TRUE(one.transaction->roll_back_to(0).ok());
+  EXPECT_EQ(two.run("SELECT 1 FROM t WHERE a = 1 FOR UPDATE NOWAIT"), "SELECT 1");
+  EXPECT_EQ(one.run("SELECT 1 FROM t WHERE a = 2 FOR SHARE"), "SELECT 1");
+  std::string outcome;
+  std::thread thread([&] { outcome = one.run("SELECT 1 FROM t WHERE a = 1 FOR SHARE"); });
+  while (engine_->waits().count() == 0) std::this_thread::yield();
+  EXPECT_EQ(two.run("UPDATE t SET b = 1 WHERE a = 2"), "40P01");
+  two.transaction.reset();
+  thread.join();
+  EXPECT_EQ(outcome, "SELECT 1");
+  const query::SettingValues settings{{"lock_timeout", "20ms"}};
+  two = begin();
+  two.settings = &settings;
+  EXPECT_EQ(two.run("SELECT 1 FROM t FOR NO KEY UPDATE"), "55P03");
+}
+
+// The first statement that needs the node alone waits for reserved rows, with what its block has done before.
+TEST_P(TentativeTest, WhoGoesOnAloneWaitsFirst) {
+  all({"CREATE TABLE t (a integer PRIMARY KEY, b integer)", "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)"});
+  Block one = begin(), two = begin();
+  EXPECT_EQ(one.run("UPDATE t SET b = 1 WHERE a = 1"), "UPDATE 1");
+  EXPECT_EQ(two.run("UPDATE t SET b = 2 WHERE a = 2"), "UPDATE 1");
+  std::string outcome;
+  std::thread thread([&] { outcome = two.run("SELECT x.b FROM (SELECT b FROM t LIMIT 9) x FOR UPDATE OF x"); });
+  while (engine_->waits().count() == 0) std::this_thread::yield();
+  EXPECT_EQ(run("UPDATE t SET b = 3 WHERE a = 3"), "UPDATE 1");
+  EXPECT_EQ(one.commit(), "00000");
+  thread.join();
+  EXPECT_EQ(outcome, "SELECT 3");
+  EXPECT_EQ(two.number("SELECT sum(b)::bigint FROM t"), 6);
+  EXPECT_EQ(two.commit(), "00000");
+  EXPECT_EQ(number("SELECT sum(b)::bigint FROM t"), 6);
+}
+
+// Counters that are read, locked and written, and queues of jobs: in blocks, by single statements and in routines.
+TEST_P(TentativeTest, HistoriesOfLockedRows) {
+  const uint64_t seed = 20261130;
+  SCOPED_TRACE(seed);
+  all({"CREATE TABLE counter (id integer PRIMARY KEY, n bigint NOT NULL) PARTITION BY HASH (id)",
+       "INSERT INTO counter SELECT i, 0 FROM generate_series(1, 3) i",
+       "CREATE TABLE jobs (id integer PRIMARY KEY, state text, runs integer NOT NULL DEFAULT 0)",
+       "INSERT INTO jobs SELECT i, 'new' FROM generate_series(1, 60) i",
+       "CREATE FUNCTION raise_counter(k integer) RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE x bigint; BEGIN "
+       "SELECT n INTO x FROM counter WHERE id = k FOR UPDATE; UPDATE counter SET n = x + 1 WHERE id = k; RETURN x; END "
+       "$$"});
+  std::atomic<int64_t> raised{0}, taken{0};
+  const auto raise = [&](uint64_t number, Random* random) {
+    const std::string id = std::to_string(random->between(1, 3));
+    if (number == 0) {
+      EXPECT_EQ(run("SELECT raise_counter(" + id + ")"), "SELECT 1");
+      raised += 1;
+      return;
+    }
+    Block block = begin();
+    const int64_t n = block.number("SELECT n FROM counter WHERE id = " + id + " FOR UPDATE");
+    EXPECT_EQ(block.run("UPDATE counter SET n = " + std::to_string(n + 1) + " WHERE id = " + id), "UPDATE 1");
+    if (random->one_in(4)) return;  // taken back
+    EXPECT_EQ(block.commit(), "00000");
+    raised += 1;
+  };
+  const auto take = [&](uint64_t number) {
+    const std::string pick = "SELECT id FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+    if (number == 0) {
+      const std::string done = run("UPDATE jobs SET state = 'done', runs = runs + 1 WHERE id = (" + pick + ")");
+      EXPECT_EQ(done.substr(0, 7), "UPDATE ");
+      taken += done == "UPDATE 1" ? 1 : 0;
+      return;
+    }
+    Block block = begin();
+    query::ResultSet result;
+    EXPECT_TRUE(block.transaction->execute(pick, {}, &result, {}).ok());
+    if (result.row_count() == 0) return;
+    const std::string id = std::to_string(result.value(0, 0).lo);
+    EXPECT_EQ(block.run("UPDATE jobs SET state = 'done', runs = runs + 1 WHERE id = " + id), "UPDATE 1");
+    EXPECT_EQ(block.commit(), "00000");
+    taken += 1;
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      Random random(seed + i);
+      for (int n = 0; n < test_slice(40, 20); ++n) {
+        raise(i, &random);
+        take(i);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(engine_->reservations().any());
+  EXPECT_EQ(engine_->waits().count(), 0u);
+  EXPECT_EQ(number("SELECT sum(n)::bigint FROM counter"), raised.load());
+  EXPECT_EQ(number("SELECT sum(runs)::bigint FROM jobs"), taken.load());
+  EXPECT_EQ(number("SELECT count(*) FROM jobs WHERE runs > 1"), 0);
+  open();
+  EXPECT_EQ(number("SELECT sum(n)::bigint FROM counter"), raised.load());
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, TentativeTest, testing::Values(RedoMode::kLogical, RedoMode::kPhysical));

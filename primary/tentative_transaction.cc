@@ -12,8 +12,8 @@ namespace scyper::primary {
 namespace {
 // A block whose statements have applied so much again is faster where nothing is taken back.
 constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
-// A block that is about to lock rows waits so long for others, whose clients may think for ever.
-constexpr int64_t kHoldersPatienceNs = 1'000'000'000;
+// A block that would run alone has met reserved rows so often: new blocks give way to it.
+constexpr int kPatience = 2;
 }  // namespace
 
 TentativeTransaction::TentativeTransaction(PartitionEngine* engine, BlockId id)
@@ -29,7 +29,7 @@ TentativeTransaction::~TentativeTransaction() {
 // Whoever waits for the block goes on.
 void TentativeTransaction::end() {
   if (std::exchange(has_ended_, true)) return;
-  if (locks_rows_) engine_->locking_blocks().fetch_sub(1);
+  if (is_starved_) engine_->starved_blocks().fetch_sub(1);
   engine_->reservations().release(block_.id, 0, &block_.held);
   engine_->waits().end(block_.id);
 }
@@ -49,15 +49,13 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
   SCYPER_ASSIGN_OR_RETURN(auto statement, engine_->find_for_block(sql, parameters, &job.arguments, &arena));
   if (statement->prepared().kind() == query::Prepared::Kind::kRows)
     return engine_->execute(sql, parameters, result, limits);
-  const bool locks = engine_->may_lock_rows(sql);
-  if (locks && statement->is_program()) SCYPER_RETURN_IF_ERROR(wait_for_holders(statement, limits));
-  // a block that begins now would only be in the way of those that wait to lock rows
-  const bool gives_way = block_.held.empty() && engine_->locking_blocks().load() > 0;
-  const bool is_tentative = statement->is_program() && !locks && !gives_way &&
-                            block_.applied_bytes <= kAppliedBytesMax && !engine_->has_temporary_tables_of(limits);
+  // a block that holds nothing would only be in the way of one that cannot get its rows
+  const bool gives_way = block_.held.empty() && engine_->starved_blocks().load() > 0;
+  const bool is_tentative = statement->is_program() && !gives_way && block_.applied_bytes <= kAppliedBytesMax &&
+                            !engine_->has_temporary_tables_of(limits);
   if (block_.time_us == 0) block_.time_us = limits.time_us;
   if (is_tentative) {
-    job.statement = last_statement_ = std::move(statement);
+    job.statement = last_statement_ = statement;
     job.deadline_ns = limits.deadline_ns;
     job.cancelled = limits.cancelled;
     job.settings = limits.settings;
@@ -69,32 +67,45 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
                     std::make_move_iterator(job.cursors.end()));
     if (!job.needs_exclusive) return status;
   }
-  SCYPER_RETURN_IF_ERROR(become_exclusive());
-  return exclusive_->execute(sql, parameters, result, limits);
+  return execute_alone(sql, parameters, result, limits, statement);
 }
 
-// The block locks rows by running alone. No other block can end meanwhile, so blocks with reservations end first, if
-// they do so soon. A block that waits for this one is passed over.
-Status TentativeTransaction::wait_for_holders(const std::shared_ptr<const Statement>& statement,
-                                              const StatementLimits& limits) {
-  if (!std::exchange(locks_rows_, true)) engine_->locking_blocks().fetch_add(1);
-  const int64_t patience_ns = engine_->now_ns() + kHoldersPatienceNs;
-  const bool ends_sooner = limits.deadline_ns != 0 && limits.deadline_ns < patience_ns;
-  for (const BlockId holder : engine_->waits().holders(block_.id)) {
-    TentativeJob job(&block_, TentativeJob::Kind::kWait);
-    job.statement = statement;
-    job.deadline_ns = ends_sooner ? limits.deadline_ns : patience_ns;
-    job.cancelled = limits.cancelled;
-    job.settings = limits.settings;
-    const auto parked = engine_->park_job(&job, holder);
-    if (parked == BlockWaits::Parked::kClosed) return query::stopping_error();
-    if (parked != BlockWaits::Parked::kYes) continue;
-    job.completion.wait();
-    const bool was_cancelled = limits.cancelled != nullptr && limits.cancelled->load();
-    if (!ends_sooner && !was_cancelled && sqlstate_of(job.status) == "57014") return {};
-    SCYPER_RETURN_IF_ERROR(job.status);
+// The first statement of the block that runs alone. Where it meets a row that another block has reserved, it has left
+// no trace: the block gives the node up, waits and tries again. Later statements cannot: what the first has done may
+// not be repeated.
+Status TentativeTransaction::execute_alone(std::string_view sql, std::span<const Datum> parameters,
+                                           query::ResultSet* result, const StatementLimits& limits,
+                                           const std::shared_ptr<const Statement>& statement) {
+  for (int tries = 1;; ++tries) {
+    SCYPER_RETURN_IF_ERROR(become_exclusive());
+    Status status = exclusive_->execute(sql, parameters, result, limits);
+    const BlockId holder = exclusive_->holder();
+    if (holder == 0) return status;
+    exclusive_.reset();
+    if (tries == kPatience && !std::exchange(is_starved_, true)) engine_->starved_blocks().fetch_add(1);
+    SCYPER_RETURN_IF_ERROR(wait_for(holder, statement, limits));
   }
-  return {};
+}
+
+Status TentativeTransaction::wait_for(BlockId holder, const std::shared_ptr<const Statement>& statement,
+                                      const StatementLimits& limits) {
+  TentativeJob job(&block_, TentativeJob::Kind::kWait);
+  job.statement = statement;
+  job.deadline_ns = limits.deadline_ns;
+  job.cancelled = limits.cancelled;
+  job.settings = limits.settings;
+  switch (engine_->park_job(&job, holder)) {
+    case BlockWaits::Parked::kYes:
+      job.completion.wait();
+      return std::move(job.status);
+    case BlockWaits::Parked::kHasEnded:
+      return {};
+    case BlockWaits::Parked::kCycle:
+      return deadlock_error();
+    case BlockWaits::Parked::kClosed:
+      break;
+  }
+  return query::stopping_error();
 }
 
 // Its reservations stay until it ends: transactions that wait for it run behind it.

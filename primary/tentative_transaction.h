@@ -13,8 +13,8 @@ class EngineTransaction;
 class PartitionEngine;
 
 // An open transaction that stops nobody: its statements are jobs of a tentative block (tentative_block.h). Other
-// statements (definitions, COPY, locks, temporary tables, checks at the end of the transaction) make it exclusive from
-// there on: an EngineTransaction adopts the block's changes.
+// statements (definitions, COPY, LOCK TABLE, temporary tables, checks at the end of the transaction) make it exclusive
+// from there on: an EngineTransaction adopts the block's changes.
 class TentativeTransaction final : public OpenTransaction {
  public:
   TentativeTransaction(PartitionEngine* engine, BlockId id);
@@ -35,7 +35,9 @@ class TentativeTransaction final : public OpenTransaction {
  private:
   Status run_job(TentativeJob* job);
   Status become_exclusive();
-  Status wait_for_holders(const std::shared_ptr<const Statement>& statement, const StatementLimits& limits);
+  Status execute_alone(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
+                       const StatementLimits& limits, const std::shared_ptr<const Statement>& statement);
+  Status wait_for(BlockId holder, const std::shared_ptr<const Statement>& statement, const StatementLimits& limits);
   void end();
 
   PartitionEngine* const engine_;
@@ -44,7 +46,7 @@ class TentativeTransaction final : public OpenTransaction {
   std::shared_ptr<const Statement> last_statement_;  // for what counts the commit
   std::vector<query::OpenCursor> cursors_;
   std::unique_ptr<EngineTransaction> exclusive_;  // from then on
-  bool locks_rows_ = false;                       // counted in PartitionEngine::locking_blocks()
+  bool is_starved_ = false;                       // counted in PartitionEngine::starved_blocks()
   bool has_ended_ = false;
 };
 

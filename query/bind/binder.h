@@ -420,6 +420,8 @@ class Binder {
   Status bind_group_by(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
   Status bind_order_by(const std::vector<ast::SortItem>& items, const Scope* scope, BoundQuery* query);
   Status bind_limit(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
+  // locking.cc
+  void lock_rows(const ast::SelectStatement& select, std::unique_ptr<BoundQuery>* query);
   Status check_grouped(BoundPtr* expr, BoundQuery* query);
   Status check_grouped_call(WindowCall* call, BoundQuery* query);
   std::unique_ptr<Relation> new_relation(RelationKind kind, std::string alias);

@@ -3,8 +3,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
+#include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/pl_binder.h"
+#include "bind/relation_walk.h"
 #include "plan/expressions.h"
 #include "storage/row_values.h"
 
@@ -13,8 +15,16 @@
 namespace scyper::query {
 
 namespace {
-// Of the first column of a table's identity in a cursor's rows. No column that a query names is called so.
-std::string identity_name(const storage::Table& table) { return absl::StrCat("\001", table.schema().id.value()); }
+// A table that a query reads.
+const storage::Table* find_table_of(const BoundQuery& query, std::string_view identity) {
+  const storage::Table* found = nullptr;
+  RelationWalk walk;
+  walk.on_relation = [&](Relation& relation) {
+    if (relation.table != nullptr && identity_name(*relation.table) == identity) found = relation.table.get();
+  };
+  walk.walk(const_cast<BoundQuery*>(&query));  // which changes nothing
+  return found;
+}
 
 Status state_error(const std::string& cursor, std::string_view what, const storage::Table& table) {
   return sql_error("24000", absl::StrCat("cursor \"", cursor, "\" ", std::string(what), " table \"",
@@ -81,30 +91,33 @@ VariableScope::CursorLoop PlBinder::add_identities(const ast::SelectStatement& s
   rows.locks = !select.locking.empty();
   const std::string text = absl::AsciiStrToLower(std::string(binder_.source_));
   rows.tracked = rows.locks || text.find("current") != std::string::npos;
+  if (locks_its_rows(*query)) {
+    const Relation& relation = *query->from[0].relation;
+    for (uint32_t c = 0; c < relation.columns.size(); c++) {
+      const RelationColumn& column = relation.columns[c];
+      if (!column.name.starts_with('\001')) continue;
+      if (column.name.size() > 1)
+        rows.keys.emplace_back(find_table_of(*relation.query, column.name), std::vector<uint32_t>());
+      query->outputs.push_back({column.name, make_column(relation.id, c, column.type, true, -1), false});
+      rows.keys.back().second.push_back(binder_.new_variable("current row", without_modifiers(column.type)));
+    }
+    return rows;
+  }
   const bool is_simple = query->set == SetOp::kNone && !query->aggregated && query->groups.empty() &&
                          query->having.empty() && !query->distinct && query->distinct_on.empty() &&
-                         query->windows.empty() && (rows.locks || query->from.size() == 1);
-  if (!rows.tracked || !is_simple) return rows;
-  auto is_locked = [&](const Relation& relation) {
-    return !rows.locks || std::any_of(select.locking.begin(), select.locking.end(), [&](const auto& clause) {
-      return clause.tables.empty() || std::any_of(clause.tables.begin(), clause.tables.end(), [&](const auto& table) {
-               return table.name.back() == relation.alias;
-             });
-    });
-  };
-  for (const auto& entry : query->from) {
-    const Relation& relation = *entry.relation;
-    if (relation.kind != RelationKind::kTable || !is_locked(relation)) continue;
-    const storage::TableSchema& schema = relation.table->schema();
-    std::vector<uint32_t> variables;
-    for (uint32_t column : storage::identity_columns(schema)) {
-      const SqlType& type = schema.columns[column].type;
-      query->outputs.push_back({variables.empty() ? identity_name(*relation.table) : "\001",
-                                make_column(relation.id, column, type, true, -1), false});
-      variables.push_back(binder_.new_variable("current row", without_modifiers(type)));
-    }
-    rows.keys.emplace_back(relation.table.get(), std::move(variables));
+                         query->windows.empty() && query->from.size() == 1;
+  if (!rows.tracked || rows.locks || !is_simple) return rows;
+  const Relation& relation = *query->from[0].relation;
+  if (relation.kind != RelationKind::kTable) return rows;
+  const storage::TableSchema& schema = relation.table->schema();
+  std::vector<uint32_t> variables;
+  for (uint32_t column : storage::identity_columns(schema)) {
+    const SqlType& type = schema.columns[column].type;
+    query->outputs.push_back({variables.empty() ? identity_name(*relation.table) : "\001",
+                              make_column(relation.id, column, type, true, -1), false});
+    variables.push_back(binder_.new_variable("current row", without_modifiers(type)));
   }
+  rows.keys.emplace_back(relation.table.get(), std::move(variables));
   return rows;
 }
 

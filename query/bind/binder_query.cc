@@ -201,6 +201,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   common_tables_ = std::move(saved_tables);
   SCYPER_RETURN_IF_ERROR(status);
   SCYPER_RETURN_IF_ERROR(check_locking(select, *query));
+  if (!select.locking.empty()) lock_rows(select, &query);
   if (statement_depth_ == 1 && !parts_.empty()) query->with = finish_parts(query.get(), nullptr);
   return query;
 }
@@ -276,7 +277,10 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     SCYPER_ASSIGN_OR_RETURN(JoinTree tree, bind_join_tree(*item, &scope, query));
     query->joins.push_back(std::move(tree));
   }
-  SCYPER_RETURN_IF_ERROR(check_locked_sides(select, scope));
+  SCYPER_RETURN_IF_ERROR(
+      check_locked_sides(select, scope, [this](std::string_view sqlstate, std::string_view message, int32_t location) {
+        return error(sqlstate, message, location);
+      }));
   if (select.where != nullptr) {
     aggregate_clause_ = "WHERE";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));

@@ -1,4 +1,5 @@
 #include <tuple>
+#include <utility>
 
 #include "bind/builtin_table.h"
 
@@ -24,6 +25,10 @@ extern const ir::External k_fn_try_session_lock_shared;
 extern const ir::External k_fn_session_unlock;
 extern const ir::External k_fn_session_unlock_shared;
 extern const ir::External k_fn_session_unlock_all;
+// runtime/functions_row_locks.cc
+extern const ir::External k_fn_row_is_free;
+extern const ir::External k_fn_lock_row;
+extern const ir::External k_fn_lock_unnamed;
 // runtime/functions_session.cc
 extern const ir::External k_fn_txid_current;
 extern const ir::External k_fn_sequence_on_path;
@@ -85,6 +90,15 @@ void add_lock_functions(BuiltinTable* t) {
   for (const auto& [name, result, function] : locks)
     for (const std::vector<T>& key : {std::vector<T>{T::kInt8}, {T::kInt4, T::kInt4}}) add(name, key, result, function);
   add("pg_advisory_unlock_all", {}, T::kVoid, k_fn_session_unlock_all);
+  // locking clauses (bind/locking.cc)
+  for (const auto& [name, function] :
+       {std::pair<std::string_view, const ir::External&>{" row_is_free", k_fn_row_is_free},
+        {" lock_row", k_fn_lock_row}}) {
+    Builtin& builtin = t->runtime(name, {T::kInt4, T::kInt4, T::kText, T::kUnknown}, T::kBool, function);
+    builtin.is_volatile = builtin.writes = builtin.variadic = true;
+    builtin.strict = false;
+  }
+  add(" lock_unnamed", {}, T::kBool, k_fn_lock_unnamed);
   t->runtime("hashtext", {T::kText}, T::kInt4, k_fn_hashtext);
   t->runtime("hashtextextended", {T::kText, T::kInt8}, T::kInt8, k_fn_hashtextextended);
 }

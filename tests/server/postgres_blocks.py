@@ -97,6 +97,52 @@ def job_queue(node):
     expect("SKIP LOCKED: each job runs once", sorted(done) == list(range(1, 61)) and not errors, f"{len(done)} runs, {errors}")
 
 
+def job_queue_by_statements(node):
+    """The job is chosen and taken by one statement, and its block stays open for a while."""
+    done = []
+
+    def work(_):
+        with psycopg.connect(node.conninfo) as connection:
+            while True:
+                job = one(connection, "UPDATE jobs SET state = 'taken', runs = runs + 1 WHERE id = (SELECT id FROM jobs WHERE state = 'again' "
+                                      "ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id")
+                if job is None:
+                    connection.rollback()
+                    return
+                connection.execute("SELECT pg_sleep(0.005)")
+                connection.execute("UPDATE jobs SET state = 'done' WHERE id = %s", (job,))
+                connection.commit()
+                done.append(job)
+
+    with psycopg.connect(node.conninfo, autocommit=True) as connection:
+        connection.execute("UPDATE jobs SET state = 'again', runs = 0")
+        errors = together(work, 4)
+        runs = one(connection, "SELECT max(runs) FROM jobs")
+        expect("SKIP LOCKED in a subquery: each job runs once", sorted(done) == list(range(1, 61)) and runs == 1 and not errors, f"{len(done)} runs, {errors}")
+
+
+def locks_that_stop_nobody(node):
+    with psycopg.connect(node.conninfo) as holder, psycopg.connect(node.conninfo) as other, psycopg.connect(node.conninfo, autocommit=True) as single:
+        holder.execute("SELECT * FROM stock WHERE id = 100 FOR UPDATE")
+        single.execute("UPDATE stock SET amount = 1 WHERE id = 101")
+        other.execute("SELECT * FROM stock WHERE id = 101 FOR UPDATE")
+        found = [state_of(lambda: single.execute(f"SELECT * FROM stock WHERE id = {i} FOR SHARE NOWAIT")) for i in (100, 101, 102)]
+        expect("FOR UPDATE keeps a row, not the node", found == ["55P03", "55P03", "no error"], str(found))
+        rows = single.execute("SELECT id FROM stock WHERE id BETWEEN 99 AND 110 ORDER BY id LIMIT 3 FOR UPDATE SKIP LOCKED").fetchall()
+        expect("SKIP LOCKED skips before LIMIT", rows == [(99,), (102,), (103,)], str(rows))
+        single.execute("SET lock_timeout = '50ms'")
+        found = state_of(lambda: single.execute("SELECT * FROM stock WHERE id = 100 FOR UPDATE"))
+        expect("FOR UPDATE outside of blocks waits", found == "55P03", found)
+        other.execute("DECLARE c CURSOR FOR SELECT id FROM stock WHERE id IN (103, 104) FOR UPDATE")
+        found = state_of(lambda: single.execute("DELETE FROM stock WHERE id = 104"))
+        expect("a cursor locks its rows", found == "55P03", found)
+        other.rollback()
+        holder.rollback()
+        single.execute("SET default_transaction_read_only = on")
+        found = state_of(lambda: single.execute("SELECT * FROM stock WHERE id = 100 FOR UPDATE"))
+        expect("who only reads locks nothing", found == "25006", found)
+
+
 def levels(node):
     with psycopg.connect(node.conninfo) as reader, psycopg.connect(node.conninfo, autocommit=True) as writer:
         expect("the default level", one(reader, "SHOW transaction_isolation") == "read committed")
@@ -238,7 +284,7 @@ def main():
     with psycopg.connect(node.conninfo, autocommit=True) as connection:
         for statement in SCHEMA.strip().split("\n"):
             connection.execute(statement)
-    for check in (locked_rows, locked_beside_others, job_queue, levels, functions_that_write, own_changes, settings_and_time,
+    for check in (locked_rows, locked_beside_others, job_queue, job_queue_by_statements, locks_that_stop_nobody, levels, functions_that_write, own_changes, settings_and_time,
                   blocks_that_stop_nobody):
         check(node)
     expect("the node stops as it should", node.stop() == 0)

@@ -1,0 +1,52 @@
+#include "executor.h"
+
+// What ends a transaction while it runs: its time, its client, the fork gate.
+namespace scyper::primary {
+
+using query::Interrupt;
+
+void Executor::watch(const std::atomic<bool>* cancelled) noexcept {
+  MutexLock lock(&cancelled_mutex_);
+  cancelled_ = cancelled;
+}
+
+bool Executor::is_cancelled() {
+  MutexLock lock(&cancelled_mutex_);
+  return cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed);
+}
+
+void Executor::check_time(int64_t now_ns) {
+  uint64_t run = run_number_.load(std::memory_order_acquire);
+  if (run % 2 == 0) return;
+  if (run != seen_run_) {
+    seen_run_ = run;
+    seen_since_ns_ = now_ns;
+  }
+  int64_t deadline_ns = deadline_ns_.load(std::memory_order_acquire);
+  const uint64_t own_us_max = run_us_max_.load(std::memory_order_acquire);
+  const bool was_cancelled = is_cancelled();
+  if (run_number_.load(std::memory_order_acquire) != run) return;  // deadline and cancellation may be another's
+  auto limit_ns =
+      static_cast<int64_t>((own_us_max != 0 ? own_us_max : environment_->options->transaction_time_us_max) * 1000);
+  bool is_over = (limit_ns != 0 && now_ns - seen_since_ns_ >= limit_ns) || (deadline_ns != 0 && now_ns >= deadline_ns);
+  if ((!is_over && !was_cancelled) || interrupted_run_.load(std::memory_order_relaxed) == run) return;
+  // The run may end now and the next one begin: it finds that the flag is not for it, and runs again.
+  interrupted_run_.store(run, std::memory_order_release);
+  raise_interrupt(is_over ? Interrupt::kTimeout : Interrupt::kCancel);
+}
+
+// A function of its own for tools/tsan.supp: generated code reads the flag by plain loads, which ThreadSanitizer
+// reports.
+[[gnu::noinline]] void Executor::raise_interrupt(Interrupt why) {
+  // A reason that came too late for an earlier run may still stand there: it is replaced.
+  uint32_t old = context_.interrupt.load(std::memory_order_relaxed);
+  while (!context_.interrupt.compare_exchange_weak(old, (old & query::kSafepointBit) | static_cast<uint32_t>(why),
+                                                   std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+[[gnu::noinline]] void Executor::raise_safepoint() {
+  context_.interrupt.fetch_or(query::kSafepointBit, std::memory_order_release);
+}
+
+}  // namespace scyper::primary

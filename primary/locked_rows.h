@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "query/catalog.h"
+#include "query/row_locks.h"
+#include "reservations.h"
+
+namespace scyper::primary {
+
+struct ExecutorEnvironment;
+
+// The rows that the running statement locks by FOR UPDATE and its kin. A row that a block has reserved ends the
+// statement, which waits for that block and runs again. A block's own rows are kept until the statement has ended and
+// the block reserves them. A transaction that ends with its statement, or runs alone, looks at them only.
+// Threads: the worker's.
+class LockedRows final : public query::RowLocks {
+ public:
+  explicit LockedRows(const ExecutorEnvironment* environment) : environment_(environment) {}
+
+  // A statement of the block begins; 0: of none. keeps: the block reserves what is locked.
+  void begin(BlockId own, bool keeps);
+  // It begins once more.
+  void clear();
+
+  bool is_free(TableId table, storage::RowLock lock, std::span<const Datum> identity) override;
+  Locked lock(TableId table, storage::RowLock lock, query::LockWait wait, std::span<const Datum> identity) override;
+  Locked lock_unnamed() override;
+
+  // The block that the statement has to wait for; 0: none.
+  BlockId holder() const { return holder_; }
+  // The block has to run alone, where nobody else can lock rows.
+  bool needs_exclusive() const { return needs_exclusive_; }
+  struct Row {
+    const storage::TablePartition* partition;
+    std::string name;
+    storage::RowLock lock;
+    storage::RowClaim claim() const { return {partition, name, lock}; }
+  };
+  const std::vector<Row>& kept() const { return rows_; }
+
+ private:
+  bool name_row(TableId table, std::span<const Datum> identity, storage::RowLock lock, storage::RowClaim* claim);
+
+  const ExecutorEnvironment* const environment_;
+  BlockId own_ = 0;
+  bool keeps_ = false;
+  std::shared_ptr<const query::Catalog> catalog_;  // of the run; null until it is asked for
+  char name_[storage::kClaimBytesMax];
+  std::vector<Row> rows_;
+  BlockId holder_ = 0;
+  bool needs_exclusive_ = false;
+};
+
+}  // namespace scyper::primary

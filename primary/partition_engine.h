@@ -99,8 +99,9 @@ class PartitionEngine final : public Engine {
   BlockWaits& waits() { return waits_; }
   // The job waits for that block to end.
   BlockWaits::Parked park_job(TentativeJob* job, BlockId holder);
-  // Blocks that run alone next, but find that others have reserved their rows again and again.
-  std::atomic<uint32_t>& starved_blocks() { return starved_blocks_; }
+  int64_t now_ns() { return environment_.clock.monotonic_ns(); }
+  // A block that runs alone next, but finds that others have reserved its rows again and again; 0: none.
+  std::atomic<BlockId>& starved_block() { return starved_block_; }
   // For an open transaction, which waits in it. Errors: this node takes no changes.
   Status push_open(ExclusiveWork* work);
   bool is_stopping() const { return rendezvous_.is_closing(); }
@@ -176,7 +177,7 @@ class PartitionEngine final : public Engine {
   ReadVerdicts verdicts_;
   BlockWaits waits_{[this](Transaction* transaction) { queue_again(transaction); }};
   std::atomic<BlockId> last_block_{0};
-  std::atomic<uint32_t> starved_blocks_{0};
+  std::atomic<BlockId> starved_block_{0};
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ForkGate> fork_gate_;

@@ -12,8 +12,10 @@ namespace scyper::primary {
 namespace {
 // A block whose statements have applied so much again is faster where nothing is taken back.
 constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
-// A block that would run alone has met reserved rows so often: new blocks give way to it.
+// A block that would run alone has met reserved rows so often: new blocks give way to it,
 constexpr int kPatience = 2;
+// for so long at most, because it may wait for a client that thinks for ever.
+constexpr int64_t kWayNs = 1'000'000'000;
 }  // namespace
 
 TentativeTransaction::TentativeTransaction(PartitionEngine* engine, BlockId id)
@@ -29,7 +31,8 @@ TentativeTransaction::~TentativeTransaction() {
 // Whoever waits for the block goes on.
 void TentativeTransaction::end() {
   if (std::exchange(has_ended_, true)) return;
-  if (is_starved_) engine_->starved_blocks().fetch_sub(1);
+  BlockId own = block_.id;
+  engine_->starved_block().compare_exchange_strong(own, 0);
   engine_->reservations().release(block_.id, 0, &block_.held);
   engine_->waits().end(block_.id);
 }
@@ -49,10 +52,9 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
   SCYPER_ASSIGN_OR_RETURN(auto statement, engine_->find_for_block(sql, parameters, &job.arguments, &arena));
   if (statement->prepared().kind() == query::Prepared::Kind::kRows)
     return engine_->execute(sql, parameters, result, limits);
-  // a block that holds nothing would only be in the way of one that cannot get its rows
-  const bool gives_way = block_.held.empty() && engine_->starved_blocks().load() > 0;
-  const bool is_tentative = statement->is_program() && !gives_way && block_.applied_bytes <= kAppliedBytesMax &&
-                            !engine_->has_temporary_tables_of(limits);
+  if (block_.held.empty()) SCYPER_RETURN_IF_ERROR(give_way(statement, limits));
+  const bool is_tentative =
+      statement->is_program() && block_.applied_bytes <= kAppliedBytesMax && !engine_->has_temporary_tables_of(limits);
   if (block_.time_us == 0) block_.time_us = limits.time_us;
   if (is_tentative) {
     job.statement = last_statement_ = statement;
@@ -82,7 +84,8 @@ Status TentativeTransaction::execute_alone(std::string_view sql, std::span<const
     const BlockId holder = exclusive_->holder();
     if (holder == 0) return status;
     exclusive_.reset();
-    if (tries == kPatience && !std::exchange(is_starved_, true)) engine_->starved_blocks().fetch_add(1);
+    BlockId none = 0;
+    if (tries >= kPatience) engine_->starved_block().compare_exchange_strong(none, block_.id);
     SCYPER_RETURN_IF_ERROR(wait_for(holder, statement, limits));
   }
 }
@@ -106,6 +109,21 @@ Status TentativeTransaction::wait_for(BlockId holder, const std::shared_ptr<cons
       break;
   }
   return query::stopping_error();
+}
+
+// A block that holds nothing lets a starved one go first, once.
+Status TentativeTransaction::give_way(const std::shared_ptr<const Statement>& statement,
+                                      const StatementLimits& limits) {
+  const BlockId starved = engine_->starved_block().load();
+  if (starved == 0 || starved == block_.id || std::exchange(has_given_way_, true)) return {};
+  const int64_t patience_ns = engine_->now_ns() + kWayNs;
+  StatementLimits bounded = limits;
+  const bool ends_sooner = limits.deadline_ns != 0 && limits.deadline_ns < patience_ns;
+  if (!ends_sooner) bounded.deadline_ns = patience_ns;
+  bounded.settings = nullptr;  // no lock_timeout: the block waits for no row
+  Status status = wait_for(starved, statement, bounded);
+  const bool was_cancelled = limits.cancelled != nullptr && limits.cancelled->load();
+  return !ends_sooner && !was_cancelled && sqlstate_of(status) == "57014" ? Status() : status;
 }
 
 // Its reservations stay until it ends: transactions that wait for it run behind it.

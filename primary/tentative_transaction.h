@@ -38,6 +38,7 @@ class TentativeTransaction final : public OpenTransaction {
   Status execute_alone(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                        const StatementLimits& limits, const std::shared_ptr<const Statement>& statement);
   Status wait_for(BlockId holder, const std::shared_ptr<const Statement>& statement, const StatementLimits& limits);
+  Status give_way(const std::shared_ptr<const Statement>& statement, const StatementLimits& limits);
   void end();
 
   PartitionEngine* const engine_;
@@ -46,7 +47,7 @@ class TentativeTransaction final : public OpenTransaction {
   std::shared_ptr<const Statement> last_statement_;  // for what counts the commit
   std::vector<query::OpenCursor> cursors_;
   std::unique_ptr<EngineTransaction> exclusive_;  // from then on
-  bool is_starved_ = false;                       // counted in PartitionEngine::starved_blocks()
+  bool has_given_way_ = false;                    // to a starved block
   bool has_ended_ = false;
 };
 

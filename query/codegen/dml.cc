@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "bind/relation_walk.h"
+#include "codegen/found_row.h"
 #include "codegen/generator.h"
 #include "codegen/shared_triggers.h"
 #include "runtime/storable.h"
@@ -359,7 +360,11 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
     gen_joins(&plan, [&] {
       Block next = b_.new_block();
       skip_changed_row(dml, next);
-      gen_change_row(dml, descriptor, new_values(), returning);
+      const Values values = new_values();
+      const RowSource& source = sources_[dml.relation];
+      Reg is_update = constant(Type::kI64, dml.kind == DmlKind::kUpdate ? 1 : 0);
+      if (may_vanish(dml)) check(b_.call(k_rt_check_present, {context(), source.partition, source.tid, is_update}));
+      gen_change_row(dml, descriptor, values, returning);
       if (!b_.terminated()) b_.jump(next);
       b_.set_block(next);
     });
@@ -437,6 +442,9 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     for (size_t i = 0; i < values.size(); i++)
       if (dml.assignments[i].column < new_row.size()) values[i] = new_row[dml.assignments[i].column];
   }
+  if (before)
+    check(b_.call(k_rt_check_present, {context(), source.partition, source.tid,
+                                       constant(Type::kI64, dml.kind == DmlKind::kUpdate ? 1 : 0)}));
   auto output_values = [&] {
     for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
   };
@@ -476,52 +484,6 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   if (!b_.terminated()) b_.jump(skip);
   b_.set_block(skip);
 }
-
-namespace {
-// What is kept of a row that a change has found, before the first of them is changed.
-struct FoundRow {
-  std::vector<SqlType> types = {make_type(TypeId::kInt8), make_type(TypeId::kInt8)};  // partition, tid, then:
-  std::vector<size_t> places;  // of the assigned values; 0: computed when the row's turn has come
-  // relation and column: what RETURNING and the values computed late want of the other relations
-  std::vector<std::pair<uint32_t, uint32_t>> extra;
-  size_t first_extra = 0;
-};
-
-// all_late: each value is computed when the row's turn has come, if it comes.
-FoundRow found_row(const BoundDml& dml, bool all_late) {
-  FoundRow found;
-  for (const auto& assignment : dml.assignments) {
-    found.places.push_back(all_late || sees_changes(*assignment.value) ? 0 : found.types.size());
-    if (found.places.back() != 0) found.types.push_back(assignment.value->type);
-  }
-  found.first_extra = found.types.size();
-  for (const auto& entry : dml.source->from) {
-    std::set<uint32_t> columns;
-    if (entry.relation->id == dml.relation) continue;
-    for (const auto& output : dml.returning) collect_columns(*output.expr, entry.relation->id, &columns);
-    for (size_t i = 0; i < found.places.size(); i++)
-      if (found.places[i] == 0) collect_columns(*dml.assignments[i].value, entry.relation->id, &columns);
-    for (uint32_t column : columns) {
-      found.extra.emplace_back(entry.relation->id, column);
-      found.types.push_back(entry.relation->columns[column].type);
-    }
-  }
-  return found;
-}
-
-// Takes the conditions that call a VOLATILE routine out of a plan for one table.
-std::vector<const BoundExpr*> take_late_filters(JoinPlan* plan) {
-  if (plan->steps.size() != 1) return {};
-  std::vector<const BoundExpr*>& filters = plan->steps[0].filters;
-  std::vector<const BoundExpr*> late;
-  std::erase_if(filters, [&](const BoundExpr* filter) {
-    const bool is_late = sees_changes(*filter);
-    if (is_late) late.push_back(filter);
-    return is_late;
-  });
-  return late;
-}
-}  // namespace
 
 // Finds all rows with their new values, each target row once, then changes them. A VOLATILE routine sees the rows that
 // have changed by then: conditions and values that call one are computed when their row's turn has come.
@@ -564,7 +526,11 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
     RowSource& source = sources_[dml.relation];
     Value partition = load_datum(row, 0, types[0], false, true);
     Value tid = load_datum(row, kDatumBytes, types[1], false, true);
-    open_row(&source, b_.convert(Op::kBitcast, partition.a, Type::kPtr), tid.a);
+    Reg place = b_.convert(Op::kBitcast, partition.a, Type::kPtr);
+    const bool is_update = dml.kind == DmlKind::kUpdate || dml.triggers != nullptr;  // PostgreSQL's word for both
+    if (may_vanish(dml))
+      check(b_.call(k_rt_check_present, {context(), place, tid.a, constant(Type::kI64, is_update ? 1 : 0)}));
+    open_row(&source, place, tid.a);
     size_t at = found.first_extra;
     for (const auto& [relation, column] : found.extra) {
       RowSource& other = sources_[relation];
@@ -575,11 +541,17 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
     }
     Block next = b_.new_block();
     gen_filters(late, next);
+    const auto check_again = [&] {
+      if (late.empty() && std::find(found.places.begin(), found.places.end(), 0) == found.places.end()) return;
+      Reg kind = constant(Type::kI64, dml.kind == DmlKind::kUpdate ? 1 : 0);
+      check(b_.call(k_rt_check_present, {context(), source.partition, source.tid, kind}));
+    };
     Values values;
     for (size_t i = 0; i < found.places.size(); i++)
       values.push_back(found.places[i] == 0 ? stabilise(gen(*dml.assignments[i].value))
                                             : load_datum(row, static_cast<int64_t>(found.places[i]) * kDatumBytes,
                                                          types[found.places[i]], true, true));
+    check_again();
     gen_change_row(dml, descriptor, values, returning);
     if (!b_.terminated()) b_.jump(next);
     b_.set_block(next);

@@ -426,13 +426,28 @@ int32_t rt_delete_anywhere(ExecContext* c, TablePartition* partition, int64_t ti
   return fail_change(c, storage::delete_tuple(partition, present, c->log));
 }
 
+// A row that a statement has found and not changed yet: what ran meanwhile may have deleted it.
+int32_t rt_check_present(ExecContext* c, TablePartition* partition, int64_t tid, int64_t is_update) noexcept {
+  if (storage::is_live(partition, present_tid(c, partition, static_cast<Tid>(tid)))) return 0;
+  return c->fail(
+      with_hint(sql_error("27000", is_update != 0 ? "tuple to be updated was already modified by an operation "
+                                                    "triggered by the current command"
+                                                  : "tuple to be deleted was already modified by an operation "
+                                                    "triggered by the current command"),
+                "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other "
+                "rows."));
+}
+
 }  // extern "C"
 
 }  // namespace
 
+extern const ir::External k_rt_check_present;  // codegen/dml.cc
+
 #define SCYPER_DEFINE_RUNTIME(name, result, words, pure) \
   const ir::External k_##name{#name, reinterpret_cast<void*>(&name), ir::Type::result, words, pure};
 SCYPER_WINDOW_FUNCTIONS(SCYPER_DEFINE_RUNTIME)
+SCYPER_DEFINE_RUNTIME(rt_check_present, kI32, 4, false)
 #undef SCYPER_DEFINE_RUNTIME
 
 }  // namespace scyper::query

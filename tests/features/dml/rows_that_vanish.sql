@@ -1,0 +1,42 @@
+-- A row that is deleted between the time when UPDATE or DELETE finds it and its turn: 27000, whoever has deleted it.
+CREATE TABLE t (id int PRIMARY KEY, n int, x text);
+INSERT INTO t SELECT g, g, repeat('x', 40) FROM generate_series(1, 6) g;
+CREATE FUNCTION kills(i int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN DELETE FROM t WHERE id = i + 1; RETURN true; END $$;
+DELETE FROM t WHERE kills(id);
+SELECT count(*) FROM t;
+UPDATE t SET n = 0 WHERE kills(id);
+SELECT count(*) FROM t;
+UPDATE t SET n = kills(id)::int;
+SELECT count(*) FROM t;
+DELETE FROM t RETURNING kills(id);
+SELECT count(*) FROM t;
+UPDATE t SET n = 0 RETURNING kills(id);
+SELECT count(*) FROM t;
+DELETE FROM t WHERE kills(id - 1) AND id = 3;
+UPDATE t SET n = kills(id - 1)::int WHERE id = 3;
+SELECT count(*) FROM t;
+-- rows whose turn has been
+DELETE FROM t WHERE kills(id - 2);
+SELECT count(*) FROM t;
+INSERT INTO t SELECT g, g, repeat('x', 40) FROM generate_series(1, 6) g;
+DO $$ BEGIN DELETE FROM t WHERE kills(id); EXCEPTION WHEN triggered_data_change_violation THEN RAISE NOTICE 'caught'; END $$;
+SELECT count(*) FROM t;
+-- triggers
+CREATE FUNCTION next_goes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM t WHERE id = OLD.id + 1; RETURN coalesce(NEW, OLD); END $$;
+CREATE TRIGGER next_goes BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION next_goes();
+UPDATE t SET n = 7;
+SELECT count(*) FROM t;
+UPDATE t SET n = 7 WHERE id = 6;
+SELECT count(*) FROM t;
+DROP TRIGGER next_goes ON t;
+CREATE FUNCTION itself_goes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM t WHERE id = OLD.id; RETURN NEW; END $$;
+CREATE TRIGGER itself_goes BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION itself_goes();
+UPDATE t SET n = 7 WHERE id = 2;
+SELECT count(*) FROM t;
+DROP TRIGGER itself_goes ON t;
+CREATE FUNCTION next_goes_too() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM t WHERE id = OLD.id + 1; RETURN OLD; END $$;
+CREATE TRIGGER next_goes BEFORE DELETE ON t FOR EACH ROW EXECUTE FUNCTION next_goes_too();
+DELETE FROM t;
+SELECT count(*) FROM t;
+DELETE FROM t WHERE id = 6;
+SELECT count(*) FROM t;

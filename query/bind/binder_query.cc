@@ -201,6 +201,15 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
   common_tables_ = std::move(saved_tables);
   SCYPER_RETURN_IF_ERROR(status);
   SCYPER_RETURN_IF_ERROR(check_locking(select, *query));
+  for (const ast::TableRef* ref : locked_refs(select)) {
+    const std::string& key = ref->name.back();
+    const auto view = catalog_.views.find(key);
+    const auto table = catalog_.find_table(key);
+    if (common_tables_.count(key) != 0) continue;
+    if (view != catalog_.views.end()) SCYPER_RETURN_IF_ERROR(check_rights(*view->second, kUpdateRight));
+    if (view == catalog_.views.end() && table != nullptr)
+      SCYPER_RETURN_IF_ERROR(check_rights(table->schema(), kUpdateRight));
+  }
   if (!select.locking.empty()) lock_rows(select, &query);
   if (statement_depth_ == 1 && !parts_.empty()) query->with = finish_parts(query.get(), nullptr);
   return query;

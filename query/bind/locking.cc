@@ -73,6 +73,55 @@ Status check_locked_sides(const ast::SelectStatement& select, const Scope& scope
   return absl::OkStatus();
 }
 
+// --- whose rows ---
+
+namespace {
+
+bool means(const ast::LockingClause& clause, std::string_view alias) {
+  return clause.tables.empty() || std::any_of(clause.tables.begin(), clause.tables.end(),
+                                              [&](const auto& table) { return table.name.back() == alias; });
+}
+
+// is_meant: by their aliases, those that a clause means.
+void add_refs(const std::vector<const ast::FromItem*>& items, const ast::WithClause& with,
+              const std::function<bool(const std::string&)>& is_meant, std::vector<const ast::TableRef*>* refs) {
+  const auto is_common = [&](const std::string& name) {
+    return std::any_of(with.tables.begin(), with.tables.end(), [&](const auto& table) { return table.name == name; });
+  };
+  for (const ast::FromItem* item : items) {
+    if (item->kind == ast::FromKind::kJoin) {
+      const auto& join = ast::node_as<ast::FromJoin>(*item);
+      add_refs({join.left.get(), join.right.get()}, with, is_meant, refs);
+    } else if (item->kind == ast::FromKind::kTable) {
+      const ast::TableRef& ref = ast::node_as<ast::FromTable>(*item).table;
+      const std::string& alias = ref.alias.name.empty() ? ref.name.back() : ref.alias.name;
+      const bool is_query = ref.name.size() == 1 && is_common(ref.name.back());
+      if (!is_query && is_meant(alias)) refs->push_back(&ref);
+    } else if (item->kind == ast::FromKind::kSubquery) {
+      const auto& sub = ast::node_as<ast::FromSubquery>(*item);
+      if (!is_meant(sub.alias.name)) continue;
+      std::vector<const ast::FromItem*> inside;
+      for (const auto& each : sub.subquery->from) inside.push_back(each.get());
+      add_refs(inside, sub.subquery->with, [](const std::string&) { return true; }, refs);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<const ast::TableRef*> locked_refs(const ast::SelectStatement& select) {
+  std::vector<const ast::TableRef*> refs;
+  if (select.locking.empty()) return refs;
+  std::vector<const ast::FromItem*> items;
+  for (const auto& item : select.from) items.push_back(item.get());
+  const auto is_meant = [&](const std::string& alias) {
+    return std::any_of(select.locking.begin(), select.locking.end(),
+                       [&](const ast::LockingClause& clause) { return means(clause, alias); });
+  };
+  add_refs(items, select.with, is_meant, &refs);
+  return refs;
+}
+
 // --- how rows are locked ---
 
 std::string identity_name(const storage::Table& table) { return absl::StrCat("\001", table.schema().id.value()); }
@@ -102,10 +151,7 @@ BoundPtr lock_call(std::string_view name, const LockedTable& locked, std::vector
 std::optional<RowLockCode> code_for(const ast::SelectStatement& select, const Relation& relation) {
   std::optional<RowLockCode> code;
   for (const ast::LockingClause& clause : select.locking) {
-    const bool is_meant =
-        clause.tables.empty() || std::any_of(clause.tables.begin(), clause.tables.end(),
-                                             [&](const auto& table) { return table.name.back() == relation.alias; });
-    if (!is_meant || clause.strength == ast::LockStrength::kNone) continue;
+    if (!means(clause, relation.alias) || clause.strength == ast::LockStrength::kNone) continue;
     const auto lock = static_cast<storage::RowLock>(static_cast<int>(clause.strength) - 1);
     const auto wait = static_cast<LockWait>(clause.wait);
     if (!code.has_value()) code.emplace(RowLockCode{lock, wait});

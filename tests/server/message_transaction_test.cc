@@ -92,7 +92,7 @@ TEST_F(MessageTransactionTest, SettingsAndCommandsOfTheSession) {
   EXPECT_EQ(ask("SET statement_timeout = 1234; SELECT 1/0"), "SET; 22012");
   EXPECT_EQ(value("SHOW statement_timeout"), "0");
   ask("SET LOCAL statement_timeout = 1234; SHOW statement_timeout");
-  EXPECT_EQ(socket_->rows.at(0).substr(6), "1234");
+  EXPECT_EQ(socket_->rows.at(0).substr(6), "1234ms");
   EXPECT_EQ(value("SHOW statement_timeout"), "0");
   EXPECT_EQ(ask("INSERT INTO x VALUES (1); DISCARD ALL"), "INSERT 0 1; 25001");
   EXPECT_EQ(ask("INSERT INTO x VALUES (1); CREATE INDEX CONCURRENTLY i ON x (a)"), "INSERT 0 1; 25001");

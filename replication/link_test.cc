@@ -118,7 +118,7 @@ TEST_F(LinkTest, APrimarySaysHowFarItIs) {
   outbox_.beat(clock_.monotonic_ns(), clock_.now_us());
   EXPECT_TRUE(absl::IsUnimplemented(link("s")->watermark().status()));
   says_current_ = true;
-  serve(true);
+  awaits_positions(true);  // begins anew
   const auto found = link("s")->watermark();
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->term, 1u);

@@ -29,6 +29,7 @@ extern const ir::External k_fn_session_unlock_all;
 extern const ir::External k_fn_row_is_free;
 extern const ir::External k_fn_lock_row;
 extern const ir::External k_fn_lock_unnamed;
+extern const ir::External k_fn_may_lock;
 // runtime/functions_session.cc
 extern const ir::External k_fn_txid_current;
 extern const ir::External k_fn_sequence_on_path;
@@ -99,6 +100,7 @@ void add_lock_functions(BuiltinTable* t) {
     builtin.strict = false;
   }
   add(" lock_unnamed", {}, T::kBool, k_fn_lock_unnamed);
+  t->runtime(" may_lock", {T::kBool, T::kText}, T::kBool, k_fn_may_lock);  // LOCK TABLE
   t->runtime("hashtext", {T::kText}, T::kInt4, k_fn_hashtext);
   t->runtime("hashtextextended", {T::kText, T::kInt8}, T::kInt8, k_fn_hashtextextended);
 }

@@ -159,14 +159,21 @@ bool Converter::is_needless(const Node* node) {
   return nodeTag(node) == T_ReindexStmt;
 }
 
-// What it locks is there, and nothing runs beside the transaction.
+// What it locks is there, and nothing runs beside the transaction. One of the rights is enough (PostgreSQL's
+// LockTableAclCheck()).
 std::string Converter::lock_query(const LockStmt& node) {
+  constexpr int kAccessShare = 1, kRowExclusive = 3;  // PostgreSQL's lockdefs.h
+  const std::string_view rights = node.mode == kAccessShare    ? "SELECT"
+                                  : node.mode == kRowExclusive ? "INSERT, UPDATE, DELETE, TRUNCATE"
+                                                               : "UPDATE, DELETE, TRUNCATE";
   std::string query = "pg_advisory_xact_lock(0)";
   for (const Node* relation : items(node.relations)) {
     std::string name;
     for (const std::string& part : table_ref(&to<RangeVar>(relation)).name)
       name += (name.empty() ? "" : ".") + quote_identifier(part);
-    query += ", " + quote_literal(name) + "::regclass";
+    query +=
+        ", \" may_lock\"(has_table_privilege(" + quote_literal(name) + "::regclass, '" + std::string(rights) + "'), ";
+    query += quote_literal(table_ref(&to<RangeVar>(relation)).name.back()) + ")";
   }
   return query;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/object_name.h"
 #include "bind/row_lock_code.h"
 #include "query/row_locks.h"
 #include "runtime/function_body.h"
@@ -11,6 +12,7 @@ namespace scyper::query {
 extern const ir::External k_fn_row_is_free;
 extern const ir::External k_fn_lock_row;
 extern const ir::External k_fn_lock_unnamed;
+extern const ir::External k_fn_may_lock;
 
 namespace {
 
@@ -61,6 +63,13 @@ SCYPER_FUNCTION(lock_unnamed) {
   return give_bool(out, true);
 }
 
+// LOCK TABLE: whether the role may, the table's name.
+SCYPER_FUNCTION(may_lock) {
+  if (args[0].lo == 0)
+    return c->fail("42501", "permission denied for table " + std::string(bare_name(text_of(args[1]))));
+  return give_bool(out, true);
+}
+
 }  // extern "C"
 
 }  // namespace
@@ -68,5 +77,6 @@ SCYPER_FUNCTION(lock_unnamed) {
 SCYPER_DEFINE_FUNCTION(row_is_free)
 SCYPER_DEFINE_FUNCTION(lock_row)
 SCYPER_DEFINE_FUNCTION(lock_unnamed)
+SCYPER_DEFINE_FUNCTION(may_lock)
 
 }  // namespace scyper::query

@@ -1,0 +1,26 @@
+-- LOCK TABLE asks for a right that fits its mode
+CREATE ROLE lt_reader;
+CREATE ROLE lt_writer;
+CREATE TABLE lt_t (id integer PRIMARY KEY);
+GRANT USAGE ON SCHEMA public TO lt_reader, lt_writer;
+GRANT SELECT ON lt_t TO lt_reader;
+GRANT INSERT ON lt_t TO lt_writer;
+DO $$ BEGIN LOCK TABLE lt_t IN ACCESS EXCLUSIVE MODE; END $$;
+SET ROLE lt_reader;
+DO $$ BEGIN LOCK TABLE lt_t IN ACCESS SHARE MODE; END $$;
+DO $$ BEGIN LOCK TABLE lt_t IN ROW EXCLUSIVE MODE; END $$;
+DO $$ BEGIN LOCK TABLE lt_t; END $$;
+SET ROLE lt_writer;
+DO $$ BEGIN LOCK TABLE public.lt_t IN ROW EXCLUSIVE MODE; END $$;
+DO $$ BEGIN LOCK TABLE lt_t IN ACCESS SHARE MODE; END $$;
+DO $$ BEGIN LOCK TABLE lt_t IN SHARE MODE; END $$;
+RESET ROLE;
+GRANT DELETE ON lt_t TO lt_writer;
+SET ROLE lt_writer;
+DO $$ BEGIN LOCK TABLE ONLY lt_t IN EXCLUSIVE MODE NOWAIT; END $$;
+DO $$ BEGIN LOCK TABLE lt_missing; END $$;
+RESET ROLE;
+DROP TABLE lt_t;
+REVOKE USAGE ON SCHEMA public FROM lt_reader, lt_writer;
+DROP ROLE lt_reader;
+DROP ROLE lt_writer;

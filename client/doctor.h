@@ -47,7 +47,7 @@ Finding examine_locked_memory(uint64_t limit_bytes, bool is_exempt, uint64_t nee
 // Addresses to listen on, multicast and RDMA where they are configured.
 std::vector<Finding> examine_network(const server::NodeConfig& config);
 
-// Of a cluster whether its voters are there and complete.
+// Says whether the voters of a cluster are there and complete.
 Finding examine_voters(const consensus::ClusterKeys::Seen& seen);
 // The same of the cluster that the configuration names; etcd is asked.
 std::vector<Finding> examine_cluster(const server::NodeConfig& config);

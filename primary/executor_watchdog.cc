@@ -1,6 +1,6 @@
 #include "executor.h"
 
-// What ends a transaction while it runs: its time, its client, the fork gate.
+// A transaction ends while it runs by its time, its client or the fork gate.
 namespace scyper::primary {
 
 using query::Interrupt;

@@ -388,7 +388,7 @@ TEST_P(TentativeTest, LocksHavePostgresStrengths) {
   }
 }
 
-// What others have done meanwhile decides which rows a statement locks that has waited.
+// A statement that has waited locks the rows that its condition finds now.
 TEST_P(TentativeTest, WhoHasWaitedForALockLooksAgain) {
   all({"CREATE TABLE jobs (id integer PRIMARY KEY, state text)", "INSERT INTO jobs VALUES (1, 'new'), (2, 'new')"});
   Block one = begin(), two = begin();

@@ -72,9 +72,9 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
   return execute_alone(sql, parameters, result, limits, statement);
 }
 
-// The first statement of the block that runs alone. Where it meets a row that another block has reserved, it has left
-// no trace: the block gives the node up, waits and tries again. Later statements cannot: what the first has done may
-// not be repeated.
+// The first statement of the block that runs alone. If it meets a row that another block has reserved, it has left no
+// trace. Then the block gives the node up, waits and tries again. Later statements cannot do so: the first one may not
+// be repeated.
 Status TentativeTransaction::execute_alone(std::string_view sql, std::span<const Datum> parameters,
                                            query::ResultSet* result, const StatementLimits& limits,
                                            const std::shared_ptr<const Statement>& statement) {

@@ -453,17 +453,9 @@ namespace {
 // The literal name of a sequence of a schema of search_path, with that schema. A name that no schema of the path has is
 // none of public either.
 void find_sequence_in_path(const Catalog& catalog, BoundPtr* name) {
-  const std::string& text = (*name)->text;
-  if ((*name)->value.null || text.find('.') != std::string::npos) return;
-  const std::string bare = object_key_of_text(text);
-  const auto set_schema = [&](std::string_view schema) {
-    const std::string found = absl::StrCat(quote_identifier(std::string(schema)), ".", quote_identifier(bare));
-    *name = make_text_constant(SqlType((*name)->type), found, (*name)->location);
-  };
-  const std::vector<std::string>& path = *SessionPathScope::current;
-  for (const std::string& schema : path)
-    if (schema != "pg_catalog" && catalog.sequences.contains(object_key(schema, bare))) return set_schema(schema);
-  if (std::find(path.begin(), path.end(), kPublicSchema) == path.end()) set_schema(kNoSchema);
+  if ((*name)->value.null) return;
+  std::string found = sequence_on_path(catalog, *SessionPathScope::current, (*name)->text);
+  if (found != (*name)->text) *name = make_text_constant(SqlType((*name)->type), std::move(found), (*name)->location);
 }
 
 bool follows_path() {
@@ -471,7 +463,7 @@ bool follows_path() {
   return path != nullptr && !is_default_path(*path) && !RuleTextScope::is_on;
 }
 
-// What finds the sequence when the statement runs, where its name is known then; empty: the name is a constant.
+// The arguments of a call that finds the sequence when the statement runs. Empty: the name is a constant.
 std::vector<BoundPtr> follow_path(const Catalog& catalog, std::vector<BoundPtr>* given) {
   std::vector<BoundPtr> args;
   if (given->empty() || !follows_path()) return args;

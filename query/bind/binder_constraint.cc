@@ -153,7 +153,7 @@ const TableRules* Binder::rules_of(const storage::TableSchema& schema) const {
 }
 
 namespace {
-// Whose rights count for what a foreign key reads and changes in the table.
+// The role whose rights count for what a foreign key reads and changes in the table.
 const Role* owner_of(const Catalog& catalog, const storage::TableSchema& schema) {
   const auto rules = catalog.rules.find(schema.id);
   return catalog.roles.find(rules == catalog.rules.end() ? kSuperuserId : rules->second.access.owner);

@@ -180,7 +180,8 @@ bool gives_rows_of_tables(const BoundQuery& query) {
          query.offset == nullptr && query.with == nullptr && !locks_its_rows(query);
 }
 
-// Adds the tables of a relation. Those of a subquery or view get columns of it. False: it locks rows without names.
+// Adds the tables of a relation. The identities of tables of a subquery or view become columns of it. False: it locks
+// rows without names.
 bool add_tables(Relation* relation, const RowLockCode& code, std::vector<LockedTable>* tables) {
   if (relation->kind == RelationKind::kTable) {
     LockedTable locked{relation->table.get(), {}, code};

@@ -27,7 +27,7 @@ constexpr const char* kLockedRows = " locked";
 inline bool locks_its_rows(const BoundQuery& query) {
   return query.from.size() == 1 && query.from[0].relation->alias == kLockedRows;
 }
-// Of the first column of a table's identity among a query's columns; the others are called "\001".
+// The name of the first column of a table's identity among a query's columns. The others are called "\001".
 std::string identity_name(const storage::Table& table);
 
 }  // namespace scyper::query

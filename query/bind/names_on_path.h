@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,11 @@ namespace scyper::query {
 // object_numbers() has relations and routines that search_path finds by kOnPath and their bare names, too.
 constexpr const char* kOnPath = " ";
 std::string lookup_key(ObjectKind kind, std::string_view text);  // of a name as a text has it
+
+// A sequence's name as a text has it, with the first schema of the path that has such a sequence. It stays as it is
+// where it names a schema, or where public is to be looked into after all. Otherwise it gets a schema that is not
+// there.
+std::string sequence_on_path(const Catalog& catalog, std::span<const std::string> path, std::string_view text);
 
 // "pg_none.name" as it was written: name.
 inline std::string_view without_no_schema(std::string_view text) {

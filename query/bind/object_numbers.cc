@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/names_on_path.h"
 #include "bind/system_types.h"
@@ -34,7 +35,7 @@ std::map<std::string, int64_t> relations(const Catalog& catalog) {
   return all;
 }
 
-// Which objects of one kind the search_path finds by their bare names.
+// Tells which objects of one kind the search_path finds by their bare names.
 class NamesOnPath {
  public:
   explicit NamesOnPath(const Catalog& catalog) : path_(current_schemas(catalog)) {}
@@ -156,6 +157,18 @@ std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind k
       break;
   }
   return all;
+}
+
+std::string sequence_on_path(const Catalog& catalog, std::span<const std::string> path, std::string_view text) {
+  if (text.find('.') != std::string_view::npos) return std::string(text);
+  const std::string bare = object_key_of_text(text);
+  const auto with_schema = [&](std::string_view schema) {
+    return absl::StrCat(quote_identifier(std::string(schema)), ".", quote_identifier(bare));
+  };
+  for (const std::string& schema : path)
+    if (schema != "pg_catalog" && catalog.sequences.contains(object_key(schema, bare))) return with_schema(schema);
+  const bool sees_public = std::find(path.begin(), path.end(), kPublicSchema) != path.end();
+  return sees_public ? std::string(text) : with_schema(kNoSchema);
 }
 
 std::string lookup_key(ObjectKind kind, std::string_view text) {

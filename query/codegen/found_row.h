@@ -8,12 +8,12 @@
 #include "bind/relation_walk.h"
 #include "codegen/generator.h"
 
-// What UPDATE and DELETE keep of the rows that they have found, before they change the first.
+// UPDATE and DELETE keep the rows that they have found until they change the first.
 namespace scyper::query {
 
 extern const ir::External k_rt_check_present;  // runtime/windows.cc
 
-// What is kept of a row that a change has found, before the first of them is changed.
+// The columns that a change keeps of a row that it has found.
 struct FoundRow {
   std::vector<SqlType> types = {make_type(TypeId::kInt8), make_type(TypeId::kInt8)};  // partition, tid, then:
   std::vector<size_t> places;  // of the assigned values; 0: computed when the row's turn has come

@@ -8,6 +8,11 @@
 
 namespace scyper::query {
 
+bool calls_routine(const BoundExpr& e) {
+  return e.kind == BoundKind::kUserCall ||
+         std::any_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return calls_routine(*arg); });
+}
+
 namespace {
 
 std::set<uint32_t> own_relations(const BoundQuery& query) {
@@ -39,11 +44,6 @@ bool wanted_order(const BoundQuery& query, uint32_t* relation, WantedOrder* orde
     order->columns.push_back(expr.index);
   }
   return true;
-}
-
-bool calls_routine(const BoundExpr& e) {
-  return e.kind == BoundKind::kUserCall ||
-         std::any_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return calls_routine(*arg); });
 }
 
 // Conditions that call routines come behind the others, as PostgreSQL orders conditions by their costs.

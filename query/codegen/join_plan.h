@@ -44,6 +44,9 @@ struct JoinPlan {
   bool ordered = false;                            // rows come in the query's ORDER BY
 };
 
+// Does the expression call a user's routine? Subqueries do not count.
+bool calls_routine(const BoundExpr& e);
+
 // outer: relations whose current row is known (of enclosing queries).
 JoinPlan plan_joins(const BoundQuery& query, const std::set<uint32_t>& outer, uint32_t target = ~0u);
 

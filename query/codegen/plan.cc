@@ -172,18 +172,11 @@ void Generator::gen_planned(const BoundQuery& query, const Consumer& consume) {
   for (auto& [id, source] : saved) sources_[id] = std::move(source);
 }
 
-namespace {
-bool has_routine_call(const BoundExpr& e) {
-  return e.kind == BoundKind::kUserCall ||
-         std::any_of(e.args.begin(), e.args.end(), [](const BoundPtr& arg) { return has_routine_call(*arg); });
-}
-}  // namespace
-
 // Conditions that call routines come behind the others, as PostgreSQL orders conditions by their costs.
 void Generator::gen_conjuncts(const std::vector<BoundPtr>& conjuncts, Block reject) {
   for (const bool calls : {false, true})
     for (const auto& e : conjuncts) {
-      if (has_routine_call(*e) != calls) continue;
+      if (calls_routine(*e) != calls) continue;
       Block accept = b_.new_block();
       gen_condition(*e, accept, reject);
       b_.set_block(accept);

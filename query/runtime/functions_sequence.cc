@@ -62,20 +62,9 @@ SCYPER_FUNCTION(nextval) {
 
 // (schemas of search_path, name): the name with the first schema that has such a sequence.
 SCYPER_FUNCTION(sequence_on_path) {
-  const std::string_view text = text_of(args[1]), path = text_of(args[0]);
-  if (text.find('.') != std::string_view::npos) return *out = args[1], 0;
-  const auto catalog = catalog_of(c);
-  const std::string bare = object_key_of_text(text);
-  const auto with_schema = [&](std::string_view schema) {
-    return give_copy(c, out, absl::StrCat(quote_identifier(std::string(schema)), ".", quote_identifier(bare)));
-  };
-  bool sees_public = false;
-  for (const absl::string_view one : absl::StrSplit(absl::string_view(path.data(), path.size()), '\n')) {
-    const std::string schema(one);
-    sees_public |= schema == kPublicSchema;
-    if (schema != "pg_catalog" && catalog->sequences.contains(object_key(schema, bare))) return with_schema(schema);
-  }
-  return sees_public ? (*out = args[1], 0) : with_schema(kNoSchema);
+  const std::string_view path = text_of(args[0]);
+  const std::vector<std::string> schemas = absl::StrSplit(absl::string_view(path.data(), path.size()), '\n');
+  return give_copy(c, out, sequence_on_path(*catalog_of(c), schemas, text_of(args[1])));
 }
 
 // (map of rights by name, name): the name. What the statement's role has made since may be used.

@@ -8,7 +8,8 @@
 
 namespace scyper::query {
 
-// What a locking clause does about a row that another transaction has locked. Of two clauses the greater one counts.
+// A locking clause meets a row that another transaction has locked: it waits, leaves it out, or fails. The greater of
+// two clauses counts.
 enum class LockWait : uint8_t { kWait, kSkip, kError };
 
 // FOR UPDATE and its kin while a program runs: the engine knows who holds which rows. Without one (snapshots, tests)

@@ -50,8 +50,7 @@ bool PartitionEngine::has_temporary_tables_of(const StatementLimits& limits) con
 // Fills in what the engine keeps in a transaction. Whether this node takes changes is asked each time: it may have
 // changed since the block began.
 Status PartitionEngine::admit_job(TentativeJob* job) {
-  if (rendezvous_.is_closing()) return query::stopping_error();
-  SCYPER_RETURN_IF_ERROR(admit_changes());
+  if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
   Placement place = job->block->placement;
   if (job->kind == TentativeJob::Kind::kStatement)
     place = together(place, prepared_of(*job).classification().place(job->arguments));
@@ -69,18 +68,21 @@ BlockWaits::Parked PartitionEngine::park_job(TentativeJob* job, BlockId holder) 
 
 // There is always room: sessions bound the jobs.
 void PartitionEngine::submit_job(TentativeJob* job) {
-  if (const Status status = admit_job(job); !status.ok())
-    return refuse_one(job, status, rendezvous_.is_closing() ? Refusal::kStopping : Refusal::kNoPrimary);
-  queue_again(job);
+  Refusal why;
+  Status status = admit_any(&why);
+  if (status.ok()) {
+    status = admit_job(job);
+    why = Refusal::kLog;
+  }
+  if (!status.ok()) return refuse_one(job, status, why);
+  const bool is_alone = job->crossing && options_.workers > 1;
+  if (!run_here(job, is_alone ? options_.workers : job->partition % options_.workers)) queue_again(job);
 }
 
 // Queues a transaction that was admitted before, so there is room.
 void PartitionEngine::queue_again(Transaction* transaction) {
-  if (rendezvous_.is_closing()) return refuse_one(transaction, query::stopping_error(), Refusal::kStopping);
-  if (options_.replication.admits) {
-    if (const Status status = options_.replication.admits(); !status.ok())
-      return refuse_one(transaction, status, Refusal::kNoPrimary);
-  }
+  Refusal why;
+  if (const Status status = admit_any(&why); !status.ok()) return refuse_one(transaction, status, why);
   const bool is_alone = transaction->crossing && options_.workers > 1;
   Worker& worker = *workers_[transaction->partition % options_.workers];
   TransactionQueue& queue = is_alone ? rendezvous_.queue() : worker.queue();

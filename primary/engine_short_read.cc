@@ -26,8 +26,7 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   waiting.run_us_max = run_us_max;
   waiting.done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->completion.signal(); };
   std::swap(waiting.result, *result);
-  Transaction* transaction = &waiting;
-  submit({&transaction, 1});
+  submit_here(&waiting);
   waiting.completion.wait();
   std::swap(waiting.result, *result);
   return std::move(waiting.status);

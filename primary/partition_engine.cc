@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kCachedStatements = 4096;
 // All caches of statements take 1/32 of the memory for tables, or enough for small nodes.
 constexpr size_t kCacheBytesMin = size_t{64} << 20, kCacheShare = 32;
-constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kPartitionsMax = 4096;
 constexpr int kWatchdogPeriodMs = 2;
 constexpr uint32_t kTicksPerSum = 25;                // counters are at most 50 ms old
@@ -26,14 +25,6 @@ constexpr size_t kLoadBytesMax = size_t{512} << 20;  // becomes one record of th
 
 size_t cache_bytes(const EngineOptions& options) {
   return std::max(kCacheBytesMin, options.memory_bytes / kCacheShare);
-}
-
-Status queue_full_error() {
-  return with_hint(sql_error("53300", "too many transactions are waiting"), "Retry after 10 ms.");
-}
-Status wrong_parameter_count(size_t given, size_t expected) {
-  return sql_error("08P01", absl::StrCat("bind message supplies ", given,
-                                         " parameters, but prepared statement \"\" requires ", expected));
 }
 
 constexpr size_t kScratchBytesMin = size_t{256} << 20;  // of a transaction, unless it is set
@@ -45,12 +36,6 @@ EngineOptions effective(EngineOptions options) {
   options.physical_crossing |= options.replication.takes_partial;
   if (options.scratch_bytes_max == 0) options.scratch_bytes_max = std::max(kScratchBytesMin, options.memory_bytes / 4);
   return options;
-}
-
-// Transactions that may run anywhere take the partitions in turn, each submitting thread for itself.
-uint32_t next_partition(uint32_t partitions) {
-  thread_local uint32_t turn = 0;
-  return ++turn % partitions;
 }
 
 }  // namespace
@@ -178,100 +163,6 @@ void PartitionEngine::stop_admission() {
   rendezvous_.begin_closing();
   for (Transaction* transaction : waits_.close()) refuse_one(transaction, query::stopping_error(), Refusal::kStopping);
   for (auto& worker : workers_) worker->wake();
-}
-
-// --- admission ---
-
-// Fills in what the engine keeps in a transaction; lane: its worker, or the number of workers when it runs alone.
-Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_t* lane) {
-  CHECK(transaction->statement != nullptr && transaction->done != nullptr);
-  transaction->time_us = time_us;
-  transaction->crossing = false;
-  transaction->retried_as_crossing = false;
-  *lane = options_.workers;
-  const PreparedStatement& statement = prepared_of(*transaction);
-  size_t expected = statement.parameter_types().size();
-  if (transaction->arguments.size() != expected) [[unlikely]] {
-    return wrong_parameter_count(transaction->arguments.size(), expected);
-  }
-  if (environment_.log != nullptr && (environment_.log->is_full() || environment_.log->is_failed()) &&
-      may_write(statement)) [[unlikely]] {
-    return environment_.log->refusal();
-  }
-  if (!statement.is_program()) return Status();
-  Placement placement = statement.classification().place(transaction->arguments);
-  if (placement.kind == Placement::Kind::kCrossing) {
-    transaction->crossing = true;
-    if (options_.workers == 1) *lane = 0;  // has the node for itself anyway
-    return Status();
-  }
-  bool is_anywhere = placement.kind == Placement::Kind::kAnywhere;
-  transaction->partition = is_anywhere ? next_partition(options_.partitions) : placement.partition;
-  *lane = transaction->partition % options_.workers;
-  return Status();
-}
-
-bool PartitionEngine::may_write(const PreparedStatement& statement) const {
-  if (statement.is_program()) return !statement.classification().is_read_only();
-  return statement.prepared().kind() == query::Prepared::Kind::kDefinition;
-}
-
-void PartitionEngine::submit(std::span<Transaction* const> transactions) {
-  std::array<Chain, kWorkersMax + 1> chains;
-  Chain refused;
-  if (rendezvous_.is_closing()) {
-    for (Transaction* transaction : transactions) refused.add(transaction);
-    return refuse(&refused, query::stopping_error(), Refusal::kStopping);
-  }
-  if (options_.replication.admits) [[unlikely]] {
-    if (Status status = options_.replication.admits(); !status.ok()) {
-      for (Transaction* transaction : transactions) refused.add(transaction);
-      return refuse(&refused, status, Refusal::kNoPrimary);
-    }
-  }
-  int64_t time_us = environment_.clock.now_us() - kPostgresEpochUs;
-  for (Transaction* transaction : transactions) {
-    uint32_t lane;
-    Status status = admit(transaction, time_us, &lane);
-    if (status.ok()) [[likely]] {
-      chains[lane].add(transaction);
-    } else {
-      refused.add(transaction);
-      refuse(&refused, status, sqlstate_of(status) == "08P01" ? Refusal::kParameters : Refusal::kLog);
-    }
-  }
-  for (uint32_t i = 0; i < options_.workers; ++i) {
-    if (chains[i].count > 0) hand_over(&workers_[i]->queue(), &chains[i], /*crossing=*/false);
-    if (chains[i].count > 0) workers_[i]->wake();
-  }
-  Chain& crossing = chains[options_.workers];
-  if (crossing.count > 0) hand_over(&rendezvous_.queue(), &crossing, /*crossing=*/true);
-}
-
-// Those for whom there is no room are refused, the newest first.
-void PartitionEngine::hand_over(TransactionQueue* queue, Chain* chain, bool crossing) {
-  uint32_t granted = queue->reserve(chain->count);
-  Chain refused;
-  while (chain->count > granted) refused.add(chain->remove_newest());
-  if (refused.count > 0) refuse(&refused, queue_full_error(), Refusal::kQueueFull);
-  if (chain->count == 0) return;
-  if (crossing ? rendezvous_.push(*chain) : queue->push(*chain)) return;
-  queue->cancel(chain->count);
-  refuse(chain, query::stopping_error(), Refusal::kStopping);
-}
-
-void PartitionEngine::refuse(Chain* chain, const Status& status, Refusal why) {
-  refused_[static_cast<size_t>(why)].fetch_add(chain->count, std::memory_order_relaxed);
-  Transaction* transaction = chain->newest;
-  *chain = Chain();
-  while (transaction != nullptr) {
-    Transaction* next = transaction->next;
-    transaction->status = status;
-    transaction->result.clear_rows();
-    transaction->result.command_tag.clear();
-    transaction->done(transaction);
-    transaction = next;
-  }
 }
 
 // --- statements ---

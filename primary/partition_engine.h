@@ -24,6 +24,8 @@
 
 namespace scyper::primary {
 
+constexpr uint32_t kWorkersMax = 64;
+
 // The engine: admission in front of the workers, and what runs beside no transaction.
 // Threads: any for the public functions; owns the workers' threads and the watchdog's.
 class PartitionEngine final : public Engine {
@@ -113,8 +115,11 @@ class PartitionEngine final : public Engine {
   explicit PartitionEngine(const EngineOptions& options);
   Status start(replay::WarmState* warm);
 
+  Status admit_any(Refusal* why) const;
   Status admit(Transaction* transaction, int64_t time_us, uint32_t* lane);
   void hand_over(TransactionQueue* queue, Chain* chain, bool crossing);
+  bool run_here(Transaction* transaction, uint32_t lane);
+  void submit_here(Transaction* transaction);
   void refuse(Chain* chain, const Status& status, Refusal why);
   // Hash companions that a program wants: who may wait builds them first; an open transaction, which holds the engine,
   // asks for them.

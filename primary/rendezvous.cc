@@ -69,6 +69,27 @@ void Rendezvous::lead(Worker* leader) {
   is_led_.store(false);
 }
 
+bool Rendezvous::try_lead(Worker* leader, Transaction* transaction) {
+  bool expected = false;
+  if (crossing_waits() || !is_led_.compare_exchange_strong(expected, true)) return false;
+  size_t held = 0;
+  const auto is_held = [&](Worker* worker) {
+    if (worker == leader) return true;
+    if (worker->is_waiting_to_run() || !worker->try_hold()) return false;
+    ++held;
+    return true;
+  };
+  const bool has_all = std::all_of(workers_.begin(), workers_.end(), is_held);
+  if (has_all) leader->run_one(transaction);
+  for (Worker* worker : workers_) {
+    if (worker == leader || held == 0) continue;
+    worker->release();
+    --held;
+  }
+  is_led_.store(false);
+  return has_all;
+}
+
 void Rendezvous::hold_others(Worker* leader) {
   attention_.fetch_or(kStop);
   leader->end_work();  // a worker in a pause does not reach its border

@@ -53,6 +53,13 @@ class Rendezvous {
   bool is_nobody_at_work(const Worker* self) const;
   // The worker is busy. Returns when a group has run, or at once when another one leads.
   void lead(Worker* leader);
+  // The same for one transaction that is a program, if it can run now. The leader's guest calls it. False: it has not
+  // run, because another one leads, waits or works.
+  bool try_lead(Worker* leader, Transaction* transaction);
+  // Behind a guest that has become idle: nobody else may be awake to see what waits.
+  void wake_for_crossing() {
+    if (crossing_waits()) notify();
+  }
   // A worker that stands still: runs some of the leader's read-only transactions, if there are any.
   bool has_readers() const { return open_readers_.load() != 0; }
   void help(Worker* helper);

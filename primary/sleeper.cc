@@ -45,15 +45,17 @@ void Sleeper::wake_slow() {
 
 void Completion::wait() {
   for (int i = 0; i < kCompletionSpins; ++i) {
-    if (state_.load(std::memory_order_acquire) != 0) return;
+    if (state_.load(std::memory_order_acquire) == kSignalled) return;
     spin_pause();
   }
-  while (state_.load(std::memory_order_acquire) == 0) futex_wait(&state_, 0);
+  uint32_t expected = kOpen;
+  if (!state_.compare_exchange_strong(expected, kAwaited, std::memory_order_acquire)) return;
+  while (state_.load(std::memory_order_acquire) != kSignalled) futex_wait(&state_, kAwaited);
 }
 
 void Completion::signal() {
   std::atomic<uint32_t>* word = &state_;
-  word->store(1, std::memory_order_release);
+  if (word->exchange(kSignalled, std::memory_order_acq_rel) != kAwaited) return;
   futex_wake(word);  // the address only: the waiter may be gone
 }
 

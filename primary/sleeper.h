@@ -45,7 +45,8 @@ class Completion {
   void signal();
 
  private:
-  std::atomic<uint32_t> state_{0};
+  static constexpr uint32_t kOpen = 0, kAwaited = 1, kSignalled = 2;
+  std::atomic<uint32_t> state_{kOpen};
 };
 
 }  // namespace scyper::primary

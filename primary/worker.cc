@@ -47,6 +47,25 @@ void Worker::release() {
   if (wants_to_run_.load()) sleeper_.wake();
 }
 
+bool Worker::try_enter() {
+  const bool has_own = is_in_midst_.load() || wants_to_run_.load() || !queue_.empty();
+  if (has_own || rendezvous_->must_stop()) return false;
+  State expected = State::kIdle;
+  if (!state_.compare_exchange_strong(expected, State::kBusy)) return false;
+  begin_work();
+  if (!rendezvous_->is_closing()) [[likely]]
+    return true;
+  leave();
+  return false;
+}
+
+void Worker::leave() {
+  executor_->flush_redo();
+  stand_still();
+  if (wants_to_run_.load()) sleeper_.wake();
+  rendezvous_->wake_for_crossing();
+}
+
 void Worker::run() {
   while (become_busy()) {
     run_queue();

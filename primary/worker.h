@@ -16,11 +16,13 @@ namespace scyper::primary {
 //
 //   idle --become_busy()--> busy --stand_still()--> idle       by the worker itself
 //   idle --try_hold()--> held --release()--> idle              by the leader of a rendezvous
+//   idle --try_enter()--> busy --leave()--> idle               by a guest: a thread that waits for one transaction
 //
 // Invariants: (1) it executes transactions only while busy, or while held through Rendezvous::help(); (2) it becomes
 // busy
-//   only from idle, so a held worker stays where it is.
-// Threads: run() its own; submitters push to queue(); the leader holds, releases and wakes.
+//   only from idle, so a held worker stays where it is; (3) whoever makes it busy has all that is the worker's until
+//   it is idle again.
+// Threads: run() its own; submitters push to queue(); the leader holds, releases and wakes; guests any.
 class Worker {
  public:
   Worker(uint32_t number, std::unique_ptr<Executor> executor, Rendezvous* rendezvous, const EngineOptions& options);
@@ -36,6 +38,12 @@ class Worker {
     is_step_due_.store(true);
     sleeper_.wake();
   }
+
+  // --- guests ---
+  // A thread that would wait for its transaction runs it itself where the worker rests: nobody has to be woken. The
+  // worker's own queue comes first. True: the caller is the worker until it leaves.
+  bool try_enter();
+  void leave();
 
   // --- the leader and whoever looks ---
   // Executes, or is about to: the fork gate waits until nobody does. Between begin_work() and end_work(); the worker's

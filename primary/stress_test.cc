@@ -93,6 +93,51 @@ class Client {
   std::mt19937_64 random_;
 };
 
+// A thread that waits for each of its transactions, and so runs many of them as a guest (worker.h).
+class Guest {
+ public:
+  Guest(Bank* bank, uint64_t seed) : bank_(bank), random_(seed) {}
+
+  // False: the engine takes no more.
+  bool run_one() {
+    const auto number = [this](int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); };
+    const int64_t b = number(Bank::kBranches);
+    const bool crosses = number(4) == 0;
+    const int64_t to = crosses ? bank_->branch_elsewhere(static_cast<int32_t>(b)) : b;
+    query::ResultSet result;
+    Status status;
+    switch (number(6)) {
+      case 0:
+        status = bank_->engine().execute("SELECT sum(balance)::bigint FROM accounts", {}, &result);
+        if (status.ok()) EXPECT_EQ(result.value(0, 0).lo, kTotalBalance);
+        break;
+      case 1:
+        status = call("CALL churn($1)", {b});
+        break;
+      case 2:
+        status = call("CALL move_and_fail($1, $2, $3, $4)", {b, number(Bank::kAccounts), number(Bank::kAccounts), 5});
+        if (sqlstate_of(status) == "P0099") status = Status();
+        break;
+      default:
+        status = call("CALL move($1, $2, $3, $4, $5)",
+                      {b, number(Bank::kAccounts), to, number(Bank::kAccounts), 1});
+    }
+    if (!status.ok()) EXPECT_EQ(sqlstate_of(status), "57P03") << status;
+    return status.ok();
+  }
+
+ private:
+  Status call(std::string_view sql, std::initializer_list<int64_t> values) {
+    std::vector<Datum> arguments;
+    for (int64_t value : values) arguments.push_back(int_datum(value));
+    query::ResultSet result;
+    return bank_->engine().execute(sql, arguments, &result);
+  }
+
+  Bank* const bank_;
+  std::mt19937_64 random_;
+};
+
 class StressTest : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(StressTest, SumStaysWhateverRuns) {
@@ -106,6 +151,12 @@ TEST_P(StressTest, SumStaysWhateverRuns) {
   std::atomic<bool> is_over{false};
   for (uint64_t i = 0; i < 3; ++i) {
     threads.emplace_back([&, i] { Client(&bank, statements, seed + i).run(200); });
+  }
+  for (uint64_t i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      Guest guest(&bank, seed + 100 + i);
+      for (int j = 0; j < 2000; ++j) EXPECT_TRUE(guest.run_one());
+    });
   }
   // DDL and exclusive work in between
   std::thread definer([&] {
@@ -129,6 +180,44 @@ TEST_P(StressTest, SumStaysWhateverRuns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, StressTest, testing::Values(1, 2, 4));
+
+// Guests and nobody else: no worker is awake, and those who wait for one another are woken.
+TEST_P(StressTest, GuestsAlone) {
+  const uint64_t seed = test_seed();
+  EngineOptions options = Bank::small_options();
+  options.workers = GetParam();
+  Bank bank(options);
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      Guest guest(&bank, seed + i);
+      for (int j = 0; j < 3000; ++j) ASSERT_TRUE(guest.run_one());
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(bank.value_of("SELECT sum(balance)::bigint FROM accounts"), kTotalBalance);
+  bank.check_tables();
+}
+
+// A guest is answered, also by an engine that stops: by its result or by 57P03.
+TEST_P(StressTest, StopsUnderGuests) {
+  const uint64_t seed = test_seed();
+  EngineOptions options = Bank::small_options();
+  options.workers = GetParam();
+  Bank bank(options);
+  std::atomic<int> done{0};
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      Guest guest(&bank, seed + i);
+      while (guest.run_one()) ++done;
+    });
+  }
+  while (done < 1000) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  bank.engine().stop_admission();
+  for (auto& thread : threads) thread.join();
+  bank.stop();
+}
 
 // Partition-constrained and crossing transactions both keep being answered while the other kind floods the node.
 TEST(StressTest, NeitherSideStarves) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -143,11 +144,14 @@ std::span<const Setting> settings() {
 }
 
 const Setting* find_setting(std::string_view name) {
-  const auto all = settings();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Setting& setting) {
-    return absl::EqualsIgnoreCase({setting.name.data(), setting.name.size()}, {name.data(), name.size()});
-  });
-  return found == all.end() ? nullptr : &*found;
+  using ByKey = absl::flat_hash_map<std::string, const Setting*>;
+  static const auto& by_key = *new ByKey([] {
+    ByKey made;
+    for (const Setting& setting : settings()) made.emplace(setting_key(setting.name), &setting);
+    return made;
+  }());
+  const auto found = by_key.find(setting_key(name));
+  return found == by_key.end() ? nullptr : found->second;
 }
 
 bool is_custom_setting(std::string_view name) { return name.find('.') != std::string_view::npos; }

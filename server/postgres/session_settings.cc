@@ -17,8 +17,14 @@ using query::SettingKind;
 
 namespace {
 
-// Of one transaction; sessions have defaults for them.
-constexpr std::string_view kModes[] = {"transaction_deferrable", "transaction_isolation", "transaction_read_only"};
+// Settings of one transaction, and the setting that each begins with.
+struct Mode {
+  std::string_view name;
+  std::string_view initial;
+};
+constexpr Mode kModes[] = {{"transaction_deferrable", "default_transaction_deferrable"},
+                           {"transaction_isolation", "default_transaction_isolation"},
+                           {"transaction_read_only", "default_transaction_read_only"}};
 
 }  // namespace
 
@@ -110,7 +116,7 @@ Status SessionSettings::reset(std::string_view name) {
   if (name == "all") {
     for (auto& [other, value] : values_) {
       const Setting* setting = find_setting(other);
-      const bool is_mode = std::ranges::find(kModes, other) != std::end(kModes);
+      const bool is_mode = std::ranges::find(kModes, other, &Mode::name) != std::end(kModes);
       if (setting != nullptr && (setting->kind == SettingKind::kConstant || is_mode)) continue;
       SCYPER_RETURN_IF_ERROR(reset(other));
     }
@@ -184,17 +190,19 @@ void SessionSettings::take_back(Mark mark) {
 }
 
 void SessionSettings::begin_transaction() {
-  given_.reset();
-  for (std::string_view mode : kModes) {
-    values_.find(mode)->second.value = values_["default_" + std::string(mode)].value;
-  }
-  is_read_only_ = values_["transaction_read_only"].value == "on";
+  for (const Mode& mode : kModes) set_mode(mode.name, values_.find(mode.initial)->second.value);
 }
 
 void SessionSettings::begin_transaction(const SessionSettings& modes) {
+  for (const Mode& mode : kModes) set_mode(mode.name, modes.values_.find(mode.name)->second.value);
+}
+
+void SessionSettings::set_mode(std::string_view name, const std::string& value) {
+  std::string& current = values_.find(name)->second.value;
+  if (current == value) return;  // as nearly always: what was made of all settings stays
+  current = value;
   given_.reset();
-  for (std::string_view mode : kModes) values_.find(mode)->second.value = modes.values_.find(mode)->second.value;
-  is_read_only_ = modes.is_read_only_;
+  if (name == "transaction_read_only") is_read_only_ = value == "on";
 }
 
 std::vector<std::pair<std::string, std::string>> SessionSettings::all() const {

@@ -82,6 +82,7 @@ class SessionSettings {
     bool is_new = false;  // a custom setting that did not exist
   };
   Value* to_change(const std::string& name);
+  void set_mode(std::string_view name, const std::string& value);
 
   Owner owner_;
   std::map<std::string, Value, std::less<>> values_;

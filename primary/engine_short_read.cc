@@ -9,7 +9,8 @@ namespace scyper::primary {
 
 Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> statement,
                                      std::span<const Datum> parameters, const StatementLimits& limits,
-                                     query::ResultSet* result, uint64_t run_us_max, std::string_view request_text) {
+                                     query::ResultSet* result, uint64_t run_us_max, std::string_view request_text,
+                                     uint64_t* seen_lsn) {
   struct Waiting : Transaction {
     Completion completion;
   } waiting;
@@ -29,6 +30,7 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   submit_here(&waiting);
   waiting.completion.wait();
   std::swap(waiting.result, *result);
+  if (seen_lsn != nullptr) *seen_lsn = waiting.seen_lsn;
   return std::move(waiting.status);
 }
 
@@ -77,13 +79,19 @@ StatusOr<ShortRead> PartitionEngine::judge(std::string_view sql, std::span<const
 }
 
 StatusOr<ShortRead> PartitionEngine::execute_short(std::string_view sql, std::span<const Datum> parameters,
-                                                   query::ResultSet* result, const StatementLimits& limits) {
+                                                   query::ResultSet* result, const StatementLimits& limits,
+                                                   query::Receipt* receipt) {
   if (options_.short_read_us_max == 0) return ShortRead::kLong;
   AdHoc ad_hoc;
   SCYPER_ASSIGN_OR_RETURN(const ShortRead verdict, judge(sql, parameters, &ad_hoc));
   if (verdict != ShortRead::kDone) return verdict;
   const std::span<const Datum> values = parameters.empty() ? std::span<const Datum>(ad_hoc.values) : parameters;
-  const Status status = run_and_wait(std::move(ad_hoc.statement), values, limits, result, options_.short_read_us_max);
+  *receipt = query::Receipt();
+  receipt->node = options_.queries.node;
+  const int64_t began_ns = environment_.clock.monotonic_ns();
+  const Status status = run_and_wait(std::move(ad_hoc.statement), values, limits, result, options_.short_read_us_max,
+                                     /*request_text=*/{}, &receipt->lsn);
+  receipt->run_ms = static_cast<double>(environment_.clock.monotonic_ns() - began_ns) / 1e6;
   if (status.ok()) return ShortRead::kDone;
   const bool is_cancelled = limits.cancelled != nullptr && limits.cancelled->load(std::memory_order_relaxed);
   const int64_t now_ns = environment_.clock.monotonic_ns();

@@ -164,6 +164,8 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
   if (outcome == Outcome::kOk && !may_commit(statement.number())) [[unlikely]]
     outcome = Outcome::kError;
   if (outcome == Outcome::kOk) [[likely]] {
+    if (transaction->run_us_max != 0) [[unlikely]]
+      transaction->seen_lsn = environment_->lsns.last.load(std::memory_order_acquire);
     commit(transaction, statement, *binding);
   } else if (outcome == Outcome::kMisclassified && !transaction->crossing) {
     take_back();

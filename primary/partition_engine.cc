@@ -50,7 +50,7 @@ StatusOr<std::unique_ptr<CopyIn>> Engine::open_copy(std::string_view) {
 }
 
 StatusOr<ShortRead> Engine::execute_short(std::string_view, std::span<const Datum>, query::ResultSet*,
-                                          const StatementLimits&) {
+                                          const StatementLimits&, query::Receipt*) {
   return ShortRead::kLong;
 }
 

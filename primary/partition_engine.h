@@ -13,8 +13,8 @@
 #include "executor.h"
 #include "fork_gate.h"
 #include "primary/engine.h"
+#include "primary/read_verdicts.h"
 #include "query/normalise.h"
-#include "read_verdicts.h"
 #include "rendezvous.h"
 #include "shared_statements.h"
 #include "statement_cache.h"
@@ -39,7 +39,7 @@ class PartitionEngine final : public Engine {
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                  const StatementLimits& limits = {}) override;
   StatusOr<ShortRead> execute_short(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
-                                    const StatementLimits& limits) override;
+                                    const StatementLimits& limits, query::Receipt* receipt) override;
   Status execute_script(std::string_view sql, const std::function<void(const query::ResultSet&)>& each,
                         const StatementLimits& limits = {}) override;
   Status load(std::string_view table, std::span<const Datum> values) override;
@@ -154,7 +154,7 @@ class PartitionEngine final : public Engine {
   void log_alone(std::string_view redo);
   Status run_and_wait(std::shared_ptr<const PreparedStatement> statement, std::span<const Datum> parameters,
                       const StatementLimits& limits, query::ResultSet* result, uint64_t run_us_max = 0,
-                      std::string_view request_text = {});
+                      std::string_view request_text = {}, uint64_t* seen_lsn = nullptr);
   static std::string_view shape_of(std::string_view sql, const AdHoc& ad_hoc) {
     return ad_hoc.text.text.empty() ? sql : std::string_view(ad_hoc.text.text);
   }

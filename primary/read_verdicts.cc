@@ -1,4 +1,4 @@
-#include "read_verdicts.h"
+#include "primary/read_verdicts.h"
 
 namespace scyper::primary {
 

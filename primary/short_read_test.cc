@@ -15,7 +15,7 @@ class ShortReadTest : public testing::Test {
   // 'd': on a worker, 'l': for a snapshot, 'w': it writes; else an SQLSTATE.
   std::string verdict(const std::string& sql, std::vector<Datum> parameters = {}, StatementLimits limits = {}) {
     result_.clear();
-    const auto done = bank_.engine().execute_short(sql, parameters, &result_, limits);
+    const auto done = bank_.engine().execute_short(sql, parameters, &result_, limits, &receipt_);
     if (!done.ok()) return std::string(sqlstate_of(done.status()));
     return *done == ShortRead::kDone ? "d" : *done == ShortRead::kLong ? "l" : "w";
   }
@@ -27,6 +27,7 @@ class ShortReadTest : public testing::Test {
     }
   }
 
+  query::Receipt receipt_;
   Bank bank_;
   query::ResultSet result_;
 };
@@ -100,7 +101,7 @@ TEST_F(ShortReadTest, NoneRunsThereWithoutTime) {
   EngineOptions options = Bank::small_options();
   options.short_read_us_max = 0;
   Bank bank(options);
-  const auto done = bank.engine().execute_short("SELECT 1", {}, &result_, {});
+  const auto done = bank.engine().execute_short("SELECT 1", {}, &result_, {}, &receipt_);
   ASSERT_TRUE(done.ok());
   EXPECT_EQ(*done, ShortRead::kLong);
 }
@@ -111,6 +112,8 @@ TEST_F(ShortReadTest, ReadsWhatWasAcknowledged) {
   for (int branch = 1; branch <= 3; ++branch) {
     threads.emplace_back([this, branch] {
       const auto update = bank_.prepare("UPDATE accounts SET balance = $2 WHERE branch = $1 AND id = 7");
+      query::Receipt receipt;
+      uint64_t lsn = 0;
       for (int64_t i = 1; i <= 200; ++i) {
         Call call(update, {branch, i});
         call.start(&bank_.engine());
@@ -119,9 +122,11 @@ TEST_F(ShortReadTest, ReadsWhatWasAcknowledged) {
         query::ResultSet result;
         const std::vector<Datum> arguments = {int_datum(branch)};
         const auto done = bank_.engine().execute_short("SELECT balance FROM accounts WHERE branch = $1 AND id = 7",
-                                                       arguments, &result, {});
+                                                       arguments, &result, {}, &receipt);
         ASSERT_TRUE(done.ok() && *done == ShortRead::kDone) << done.status();
         ASSERT_EQ(result.value(0, 0).lo, i);
+        ASSERT_GT(receipt.lsn, lsn);  // of the commit that it has seen, at least
+        lsn = receipt.lsn;
       }
     });
   }

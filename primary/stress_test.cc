@@ -100,7 +100,9 @@ class Guest {
 
   // False: the engine takes no more.
   bool run_one() {
-    const auto number = [this](int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); };
+    const auto number = [this](int64_t below) {
+      return static_cast<int64_t>(random_() % static_cast<uint64_t>(below));
+    };
     const int64_t b = number(Bank::kBranches);
     const bool crosses = number(4) == 0;
     const int64_t to = crosses ? bank_->branch_elsewhere(static_cast<int32_t>(b)) : b;
@@ -119,8 +121,7 @@ class Guest {
         if (sqlstate_of(status) == "P0099") status = Status();
         break;
       default:
-        status = call("CALL move($1, $2, $3, $4, $5)",
-                      {b, number(Bank::kAccounts), to, number(Bank::kAccounts), 1});
+        status = call("CALL move($1, $2, $3, $4, $5)", {b, number(Bank::kAccounts), to, number(Bank::kAccounts), 1});
     }
     if (!status.ok()) EXPECT_EQ(sqlstate_of(status), "57P03") << status;
     return status.ok();

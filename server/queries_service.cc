@@ -247,11 +247,33 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
   Status run_query(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments,
                    const std::vector<SqlType>* types) {
     const int64_t began_ns = monotonic_ns();
-    Status status = run_routed(queries, sql, arguments, types);
+    StatusOr<bool> is_done = run_short(sql, arguments);
+    Status status = is_done.status();
+    if (is_done.ok() && !*is_done) status = run_routed(queries, sql, arguments, types);
     if (!is_for_transactions(status)) {
       node_->counters.requests.note(RequestProtocol::kExecute, RequestKind::kQuery, status.ok(), began_ns);
     }
     return status;
+  }
+
+  // On the primary's worker, if the query is short and wants the newest state. True: it has been answered.
+  StatusOr<bool> run_short(const std::string& sql, std::span<const Datum> arguments) {
+    const v1::QueryOptions& query = request().query();
+    const bool is_fresh = freshness_of(query.freshness()).kind == query::Freshness::Kind::kFresh;
+    if (query.session() != 0 || query.has_ticket() || !is_fresh || query::mentions_activity(sql)) return false;
+    primary::StatementLimits limits = limits_;
+    limits.client_id = limits.request_id = 0;
+    const int64_t timeout_ns = int64_t{query.timeout_ms()} * 1'000'000;
+    if (timeout_ns != 0 && (limits.deadline_ns == 0 || monotonic_ns() + timeout_ns < limits.deadline_ns))
+      limits.deadline_ns = monotonic_ns() + timeout_ns;
+    query::ResultSet result;
+    query::Receipt receipt;
+    SCYPER_ASSIGN_OR_RETURN(const primary::ShortRead done, bounded(sql, [&] {
+                              return node_->engine->execute_short(sql, arguments, &result, limits, &receipt);
+                            }));
+    if (done == primary::ShortRead::kDone) send(result, &receipt);
+    if (done != primary::ShortRead::kLong || !query.only_short()) return done == primary::ShortRead::kDone;
+    return sql_error("0A000", "the query is no short read");
   }
 
   Status run_routed(query::Queries* queries, const std::string& sql, std::span<const Datum> arguments,
@@ -265,9 +287,7 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
       Status status = route.address.empty() ? run_here(queries, sql, arguments, options, route.notice, &has_begun)
                                             : pass_on(route, sql, &has_begun);
       if (status.ok() || has_begun) return status;
-      auto next = node_->router.instead(route, status);
-      if (!next.has_value()) return status;
-      route = *std::move(next);
+      SCYPER_ASSIGN_OR_RETURN(route, node_->router.instead(route, status, sql, arguments, &options));
     }
   }
 
@@ -348,7 +368,8 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
     return {};
   }
 
-  void send(const query::ResultSet& result) {
+  // receipt: of a query; null = none.
+  void send(const query::ResultSet& result, const query::Receipt* receipt = nullptr) {
     message_.Clear();
     encode_columns(result.columns, message_.mutable_header()->mutable_columns());
     send_message();
@@ -357,6 +378,7 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
     message_.mutable_complete()->set_command_tag(result.command_tag);
     message_.mutable_complete()->set_affected_rows(result.affected_rows);
     for (const std::string& notice : result.notices) message_.mutable_complete()->add_notices(notice);
+    if (receipt != nullptr) encode_receipt(*receipt, message_.mutable_complete()->mutable_receipt());
     send_message();
   }
 
@@ -371,7 +393,11 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
       message_.Clear();
       auto* rows = message_.mutable_rows();
       uint32_t count = 0;
-      if (request().packed_rows()) {
+      if (request().columnar_rows()) {
+        count = static_cast<uint32_t>(std::min(row_count - row, typed_rows_max));
+        query::encode_columns(types, &result.value(row, 0), count, rows->mutable_columns());
+        row += count;
+      } else if (request().packed_rows()) {
         while (row < row_count && rows->packed().size() < kRowsBytesAim) {
           append_row(types, &result.value(row++, 0), rows->mutable_packed());
           ++count;

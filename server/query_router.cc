@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/clock.h"
 #include "base/text_file.h"
+#include "query/normalise.h"
 #include "scyper.pb.h"
 #include "secondary_engine.h"
 
@@ -16,6 +18,7 @@ namespace scyper::server {
 namespace {
 
 constexpr size_t kChannelsMax = 256;  // nodes of a cluster, and some that have gone
+constexpr size_t kVerdictsMax = 4096, kVerdictBytesMax = size_t{4} << 20;
 
 bool wants_global(const query::QueryOptions& options) {
   return options.session == 0 && options.freshness.kind == query::Freshness::Kind::kFresh;
@@ -53,7 +56,10 @@ Status check_global(const query::Freshness& freshness) {
 bool is_for_transactions(const Status& status) { return sqlstate_of(status) == "25006"; }
 
 QueryRouter::QueryRouter(const ServerOptions& options, primary::Engine* engine)
-    : options_(options), engine_(engine), secondary_(dynamic_cast<SecondaryEngine*>(engine)) {}
+    : options_(options),
+      engine_(engine),
+      secondary_(dynamic_cast<SecondaryEngine*>(engine)),
+      verdicts_(kVerdictsMax, kVerdictBytesMax) {}
 
 StatusOr<QueryRouter::Route> QueryRouter::route(bool is_here, std::string_view sql, std::span<const Datum> arguments,
                                                 query::QueryOptions* options) {
@@ -97,6 +103,26 @@ StatusOr<QueryRouter::Route> QueryRouter::route_of_secondary(bool is_here, const
     route.notice = stale_notice(secondary_->node().silence_us());
     return route;
   }
+  if (may_be_short(query.sql)) return Route{"", secondary_->primary(), {}, "", /*is_short=*/true};
+  return route_by_ticket(query, options);
+}
+
+namespace {
+// What queries that differ in their literals have in common.
+std::string shape_of(std::string_view sql) {
+  query::NormalisedText text;
+  return query::normalise(sql, &text) ? std::move(text.text) : std::string(sql);
+}
+}  // namespace
+
+// The primary decides. Whether it may be so is seen by the text.
+bool QueryRouter::may_be_short(std::string_view sql) {
+  if (secondary_->primary().empty() || !secondary_->node().database()->may_be_short(sql)) return false;
+  const uint64_t version = secondary_->catalog()->version;
+  return !verdicts_.find(shape_of(sql), version, RealClock().monotonic_ns()).has_value();
+}
+
+StatusOr<QueryRouter::Route> QueryRouter::route_by_ticket(const Query& query, query::QueryOptions* options) {
   const PartitionSet reads = secondary_->node().takes_partial() ? read_by(query) : PartitionSet::all();
   SCYPER_ASSIGN_OR_RETURN(const replication::Ticket ticket, ask_for_ticket(reads));
   if (ticket.node == secondary_->options().queries.node) {
@@ -130,14 +156,20 @@ Status QueryRouter::pin(query::Freshness* freshness) {
 void QueryRouter::address(const Route& route, v1::QueryOptions* options) {
   // the primary's own snapshots are not global: it takes the query as one that came to it
   options->set_here(true);
+  options->set_only_short(route.is_short);
   if (route.node.empty()) return;
   options->mutable_ticket()->set_term(route.ticket.term);
   options->mutable_ticket()->set_snapshot(route.ticket.snapshot);
 }
 
-std::optional<QueryRouter::Route> QueryRouter::instead(const Route& failed, const Status& status) const {
+StatusOr<QueryRouter::Route> QueryRouter::instead(const Route& failed, const Status& status, std::string_view sql,
+                                                  std::span<const Datum> arguments, query::QueryOptions* options) {
   const bool has_gone = absl::IsUnavailable(status) || sqlstate_of(status) == "55000";
-  if (!has_gone || failed.node.empty()) return std::nullopt;  // no other node was to answer
+  const bool is_long = failed.is_short && sqlstate_of(status) == "0A000";
+  if (is_long) verdicts_.set(shape_of(sql), secondary_->catalog()->version, primary::ShortRead::kLong, RealClock().monotonic_ns());
+  if (failed.is_short && (is_long || has_gone))
+    return route_by_ticket({sql, arguments, options->argument_types}, options);
+  if (!has_gone || failed.node.empty()) return status;  // no other node was to answer
   if (secondary_ == nullptr) return Route();
   return Route{"", secondary_->primary(), failed.ticket, ""};
 }

@@ -8,6 +8,7 @@
 #include "base/invariant.h"
 #include "bind/make.h"
 #include "plan/expressions.h"
+#include "plan/unnest.h"
 
 namespace scyper::query {
 
@@ -21,8 +22,9 @@ class Simplifier {
     for (auto& shared : plan_.shared) fold(shared->plan.get());
     fold(plan_.root.get());
     for (auto& output : plan_.outputs) fold_nulls(&output);
-    for (auto& shared : plan_.shared) visit_shared(&shared->plan);
     visit(&plan_.root);
+    // what reads a shared plan stands behind it, and may have given it conjuncts
+    for (size_t i = plan_.shared.size(); i-- > 0;) visit_shared(&plan_.shared[i]->plan);
     if (names_.empty()) return;
     for (auto& shared : plan_.shared) rename(shared->plan.get());
     rename(plan_.root.get());
@@ -248,6 +250,11 @@ class Simplifier {
         return push(&(*node)->inputs[0], std::move(e));
       case PlanKind::kWindow:
         return push_window(node, std::move(e));
+      // The other readers take values from its rows that are joined with these rows again: of rows that are left out
+      // here nobody needs any.
+      case PlanKind::kShared:
+        if (offers_domain(**node)) return push(&(*node)->shared->plan, std::move(e));
+        break;
       case PlanKind::kValues:
       case PlanKind::kFunction:
       case PlanKind::kSubquery: {

@@ -17,12 +17,12 @@ Unnesting::Unnesting(PlanPtr* outer, uint32_t* next_relation, std::vector<std::s
 bool Unnesting::is_correlated(const PlanNode& node) const { return intersects(free_relations(node), relations_); }
 bool Unnesting::is_correlated(const BoundExpr& expr) const { return intersects(relations_of(expr), relations_); }
 
-namespace {
-// The rows that a domain was taken from. Other shared plans have several readers, and would need an outer value each.
+// Other shared plans have several readers, and would need an outer value each.
 bool offers_domain(const PlanNode& node) {
   return node.kind == PlanKind::kShared && node.shared->is_domain && node.relation == kNoRelation;
 }
 
+namespace {
 // The sort that the order of a node's rows comes from; nullptr: there is none, or it can be told from no column here.
 const PlanNode* ordered_below(const PlanNode& node) {
   const PlanNode* n = &node;

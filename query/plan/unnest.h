@@ -9,6 +9,9 @@
 
 namespace scyper::query {
 
+// The rows that a domain was taken from, under their own names.
+bool offers_domain(const PlanNode& node);
+
 // Makes a plan independent of an outer one that it refers to (Neumann, Kemper: Unnesting Arbitrary Queries, BTW 2015):
 // the set D of the distinct outer values is pushed down the inner plan to where they are used; where equalities name
 // inner expressions for all of them, those stand in for D.

@@ -23,7 +23,8 @@ std::vector<SqlType> types_of(const std::vector<query::ResultColumn>& columns) {
 
 class ReadyAnswer final : public Answer {
  public:
-  explicit ReadyAnswer(query::ResultSet result) : result_(std::move(result)) {
+  ReadyAnswer(query::ResultSet result, std::optional<query::Receipt> receipt) : result_(std::move(result)) {
+    receipt_ = std::move(receipt);
     columns_ = result_.columns;
     tag_ = result_.command_tag;
     notices_ = std::move(result_.notices);
@@ -192,16 +193,15 @@ StatusOr<std::unique_ptr<QueryAnswer>> answer_routed(NodeParts* node, const Quer
   while (true) {
     auto answer = route.address.empty() ? answer_here(node, run, options, route) : answer_there(node, run, route);
     if (answer.ok()) return answer;
-    auto next = node->router.instead(route, answer.status());
-    if (!next.has_value()) return answer.status();
-    route = *std::move(next);
+    const BoundedWork::Pause pause;  // it may ask another node
+    SCYPER_ASSIGN_OR_RETURN(route, node->router.instead(route, answer.status(), run.sql, run.arguments, &options));
   }
 }
 
 }  // namespace
 
-std::unique_ptr<Answer> make_answer(query::ResultSet result) {
-  return std::make_unique<ReadyAnswer>(std::move(result));
+std::unique_ptr<Answer> make_answer(query::ResultSet result, std::optional<query::Receipt> receipt) {
+  return std::make_unique<ReadyAnswer>(std::move(result), std::move(receipt));
 }
 
 std::unique_ptr<Answer> make_answer(std::string tag) {

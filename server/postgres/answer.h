@@ -32,11 +32,11 @@ class Answer {
   std::vector<query::ResultColumn> columns_;
   std::string tag_;
   std::vector<std::string> notices_;
-  std::optional<query::Receipt> receipt_;  // of queries on snapshots
+  std::optional<query::Receipt> receipt_;  // of queries
 };
 
 // An answer that is there already.
-std::unique_ptr<Answer> make_answer(query::ResultSet result);
+std::unique_ptr<Answer> make_answer(query::ResultSet result, std::optional<query::Receipt> receipt = std::nullopt);
 // A command without rows.
 std::unique_ptr<Answer> make_answer(std::string tag);
 // One column of text.

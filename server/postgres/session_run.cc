@@ -115,10 +115,9 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   return read_only_error();
 }
 
-// In READ COMMITTED each statement of a block sees what was committed before it, so it may run anywhere. A receipt
-// tells of a snapshot: who wants receipts gets one.
+// In READ COMMITTED each statement of a block sees what was committed before it, so it may run anywhere.
 bool Session::may_run_on_worker(const Statement& statement) const {
-  return statement.command.kind == query::CommandKind::kQuery && !settings_->reports_receipts() &&
+  return statement.command.kind == query::CommandKind::kQuery &&
          (block_ == Block::kNone || !settings_->is_isolated()) && !query::mentions_activity(statement.command.text);
 }
 
@@ -127,8 +126,9 @@ StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statem
   primary::Engine* engine = context_->node->engine;
   const int64_t began_ns = monotonic_ns();
   query::ResultSet result;
-  const auto done =
-      engine->execute_short(with_path(statement.command.text), arguments, &result, limits(statement.command.text));
+  query::Receipt receipt;
+  const auto done = engine->execute_short(with_path(statement.command.text), arguments, &result,
+                                          limits(statement.command.text), &receipt);
   const bool has_ended = !done.ok() || *done == primary::ShortRead::kDone;
   if (has_ended) {
     context_->node->counters.requests.note(RequestProtocol::kPostgres, RequestKind::kQuery, done.ok(), began_ns);
@@ -141,11 +141,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statem
   }
   for (const auto& [name, value] : std::exchange(changed_settings_, {}))
     SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
-  // at least what it saw: looked up now, for what commits until somebody asks for the receipt was not there
-  receipt_.emplace();
-  receipt_->lsn = engine->log_info().last_lsn;
-  receipt_->node = engine->options().queries.node;
-  return make_answer(std::move(result));
+  return make_answer(std::move(result), std::move(receipt));
 }
 
 std::string Session::with_path(std::string_view sql) const {

@@ -126,6 +126,8 @@ struct Transaction {
   query::ResultSet result;
   bool retried_as_crossing = false;
   bool was_repeated = false;  // had committed before: the answer of that time
+  // Of a query with run_us_max: what it has read is the state after this transaction, and no later one.
+  uint64_t seen_lsn = 0;
 
   // --- the engine's own, from here on ---
   Transaction* next = nullptr;
@@ -188,9 +190,10 @@ class Engine {
 
   // A query that asks for rows, as a read-only transaction on a worker if it is short: it accesses few rows by index.
   // The answer holds every commit that was acknowledged before. A query that runs for longer than short_read_us_max is
-  // ended there and is kLong; so are queries of its shape for some seconds.
+  // ended there and is kLong; so are queries of its shape for some seconds. *receipt says of which state the answer is.
   virtual StatusOr<ShortRead> execute_short(std::string_view sql, std::span<const Datum> parameters,
-                                            query::ResultSet* result, const StatementLimits& limits);
+                                            query::ResultSet* result, const StatementLimits& limits,
+                                            query::Receipt* receipt);
 
   // A transaction of several statements, which come while it is open. Waits until it has the engine for itself.
   virtual StatusOr<std::unique_ptr<OpenTransaction>> begin();

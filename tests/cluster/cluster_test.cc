@@ -39,6 +39,31 @@ TEST_F(ClusterTest, SecondariesFollowAndAnswer) {
   EXPECT_NE(refused.text.find(nodes_.target("p")), std::string::npos) << refused.text;
 }
 
+// A secondary has short reads answered by the primary's worker: fresh, and without a snapshot.
+TEST_F(ClusterTest, ShortReadsOfSecondariesAreFresh) {
+  start_primary();
+  start_secondary("s1", false);
+  const auto sql = [&](const std::string& node, const std::string& rest) {
+    return nodes_.scyper(node, "sql -q -t -o csv " + rest);
+  };
+  wait_for("the primary", [&] { return sql("p", "-c 'CREATE TABLE k (id integer PRIMARY KEY, v integer)'").code == 0; });
+  ASSERT_EQ(sql("p", "-c 'INSERT INTO k SELECT g, 0 FROM generate_series(1, 100) g'").code, 0);
+  nodes_.wait_until_level("p", {"s1"});
+  for (int i = 1; i <= 10; ++i) {
+    ASSERT_EQ(sql("p", absl::StrCat("-c 'UPDATE k SET v = ", i, " WHERE id = 7'")).code, 0);
+    const Output read = sql("s1", "-c 'SELECT v FROM k WHERE id = 7'");
+    EXPECT_EQ(read.text, absl::StrCat(i, "\n"));
+  }
+  const Output shorter = sql("s1", "--receipts -c 'SELECT v FROM k WHERE id = 7'");
+  EXPECT_NE(shorter.text.find("snapshot 0"), std::string::npos) << shorter.text;
+  const Output longer = sql("s1", "--receipts -c 'SELECT sum(v) FROM k'");
+  EXPECT_EQ(longer.text.find("snapshot 0"), std::string::npos) << longer.text;
+  EXPECT_NE(sql("s1", "-v -c 'SELECT v / (v - v) FROM k WHERE id = 7'").text.find("22012"), std::string::npos);
+  nodes_.kill("p", SIGKILL);
+  const Output refused = sql("s1", "-v -c 'SELECT v FROM k WHERE id = 7'");
+  EXPECT_NE(refused.text.find("57P03"), std::string::npos) << refused.text;
+}
+
 // One global snapshot is the same on every node, also while transactions run.
 TEST_F(ClusterTest, GlobalSnapshotsAreTheSameEverywhere) {
   start_primary();

@@ -166,7 +166,8 @@ StatusOr<QueryRouter::Route> QueryRouter::instead(const Route& failed, const Sta
                                                   std::span<const Datum> arguments, query::QueryOptions* options) {
   const bool has_gone = absl::IsUnavailable(status) || sqlstate_of(status) == "55000";
   const bool is_long = failed.is_short && sqlstate_of(status) == "0A000";
-  if (is_long) verdicts_.set(shape_of(sql), secondary_->catalog()->version, primary::ShortRead::kLong, RealClock().monotonic_ns());
+  if (is_long)
+    verdicts_.set(shape_of(sql), secondary_->catalog()->version, primary::ShortRead::kLong, RealClock().monotonic_ns());
   if (failed.is_short && (is_long || has_gone))
     return route_by_ticket({sql, arguments, options->argument_types}, options);
   if (!has_gone || failed.node.empty()) return status;  // no other node was to answer

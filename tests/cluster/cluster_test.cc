@@ -46,7 +46,8 @@ TEST_F(ClusterTest, ShortReadsOfSecondariesAreFresh) {
   const auto sql = [&](const std::string& node, const std::string& rest) {
     return nodes_.scyper(node, "sql -q -t -o csv " + rest);
   };
-  wait_for("the primary", [&] { return sql("p", "-c 'CREATE TABLE k (id integer PRIMARY KEY, v integer)'").code == 0; });
+  wait_for("the primary",
+           [&] { return sql("p", "-c 'CREATE TABLE k (id integer PRIMARY KEY, v integer)'").code == 0; });
   ASSERT_EQ(sql("p", "-c 'INSERT INTO k SELECT g, 0 FROM generate_series(1, 100) g'").code, 0);
   nodes_.wait_until_level("p", {"s1"});
   for (int i = 1; i <= 10; ++i) {

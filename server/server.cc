@@ -115,7 +115,10 @@ Status check_exposure(const ServerOptions& options) {
       return absl::InvalidArgumentError("postgres_listen: sockets of files are not supported");
     SCYPER_RETURN_IF_ERROR(check_address("postgres_listen", options.postgres_listen));
   }
-  if (!options.unix_socket.empty()) SCYPER_RETURN_IF_ERROR(parse_permissions(options.unix_socket_permissions).status());
+  if (!options.postgres_socket_directory.empty() && options.postgres_listen.empty())
+    return absl::InvalidArgumentError("postgres_socket_directory needs postgres_listen, whose port names the socket");
+  if (!options.unix_socket.empty() || !options.postgres_socket_directory.empty())
+    SCYPER_RETURN_IF_ERROR(parse_permissions(options.unix_socket_permissions).status());
   if (options.authorization && options.tls_client_ca.empty())
     return with_hint(absl::InvalidArgumentError("authorization needs tls_client_ca"),
                      "By gRPC a certificate says who a client is.");

@@ -120,13 +120,20 @@ std::vector<Setting> server_settings() {
       text_setting("listen", "host:port of gRPC; port 0 picks a free one", SCYPER_FIELD(server.listen)),
       text_setting("unix_socket", "file of a Unix socket for gRPC clients of this machine, beside listen; empty = none",
                    SCYPER_FIELD(server.unix_socket)),
-      text_setting("unix_socket_permissions", "permissions of that file, in octal; who may write it may connect",
-                   SCYPER_FIELD(server.unix_socket_permissions)),
+      text_setting(
+          "unix_socket_permissions",
+          "permissions of that file and of postgres_socket_directory's, in octal; who may write it may connect",
+          SCYPER_FIELD(server.unix_socket_permissions)),
       text_setting("http_listen",
                    "host:port of the web page, /metrics, /healthz, /readyz, /primary and /replica; empty = none",
                    SCYPER_FIELD(server.http_listen)),
       text_setting("postgres_listen", "host:port for PostgreSQL's clients; port 0 picks a free one; empty = none",
                    SCYPER_FIELD(server.postgres_listen)),
+      text_setting(
+          "postgres_socket_directory",
+          "directory of a Unix socket for PostgreSQL's clients of this machine (.s.PGSQL.PORT, with the port of "
+          "postgres_listen); psql -h takes it; empty = none",
+          SCYPER_FIELD(server.postgres_socket_directory)),
       text_setting("postgres_users",
                    "file with the users who may come there, a name:password or name:SCRAM verifier per line; empty = "
                    "without passwords, from this machine only",

@@ -46,7 +46,7 @@ Status clear_unix_socket(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
-    return absl::InvalidArgumentError("unix_socket: the path \"" + path + "\" is too long (maximum " +
+    return absl::InvalidArgumentError("the path of a Unix socket, \"" + path + "\", is too long (maximum " +
                                       std::to_string(sizeof(address.sun_path) - 1) + " bytes)");
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);

@@ -6,7 +6,8 @@
 
 #include "base/status.h"
 
-// The file of a Unix socket on which a node serves gRPC (setting unix_socket).
+// The files of Unix sockets on which a node serves gRPC (setting unix_socket) and PostgreSQL's clients
+// (postgres_socket_directory).
 namespace scyper::server {
 
 // The permissions that a text in octal gives ("0770").

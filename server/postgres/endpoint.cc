@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 
 #include "absl/time/time.h"
 #include "base/event_fd.h"
+#include "unix_socket.h"
 
 namespace scyper::server::postgres {
 
@@ -25,9 +27,11 @@ constexpr int kTickMs = 250;  // how late a deadline is noticed
 constexpr size_t kStrangersMax = 16;
 constexpr int kBacklog = 511;
 constexpr absl::Duration kFarewell = absl::Seconds(1);  // for sessions to end by themselves when the node stops
-constexpr uint64_t kListenerTag = 0, kWakeTag = 1;      // what epoll gives back; sessions: their process
+// What epoll gives back; of sessions their process, which is no such number.
+constexpr uint64_t kListenerTag = 0, kWakeTag = 1, kLocalTag = uint64_t{1} << 32;
 
 bool is_loopback_address(const sockaddr_storage& address) {
+  if (address.ss_family == AF_UNIX) return true;
   if (address.ss_family == AF_INET) {
     return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == 127;
   }
@@ -37,6 +41,7 @@ bool is_loopback_address(const sockaddr_storage& address) {
 }
 
 std::string text_of_address(const sockaddr_storage& address) {
+  if (address.ss_family == AF_UNIX) return "[local]";
   char text[INET6_ADDRSTRLEN] = "";
   const void* bytes = address.ss_family == AF_INET6
                           ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
@@ -106,6 +111,42 @@ StatusOr<std::unique_ptr<Endpoint>> Endpoint::start(NodeParts* node) {
 }
 
 Status Endpoint::listen() {
+  SCYPER_RETURN_IF_ERROR(listen_on_port());
+  SCYPER_RETURN_IF_ERROR(listen_on_file());
+  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  wake_ = make_event();
+  const auto watch = [this](int descriptor, uint64_t tag) {
+    epoll_event event{EPOLLIN, {.u64 = tag}};
+    return descriptor >= 0 && ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0;
+  };
+  const bool is_watched = watch(listener_, kListenerTag) && watch(wake_, kWakeTag) &&
+                          (local_listener_ < 0 || watch(local_listener_, kLocalTag));
+  if (is_watched) return {};
+  return absl::UnavailableError(std::string("cannot watch connections: ") + std::strerror(errno));
+}
+
+// Beside the port, under the name that libpq looks for.
+Status Endpoint::listen_on_file() {
+  const std::string& directory = node_->options.postgres_socket_directory;
+  if (directory.empty()) return {};
+  const std::string path = directory + "/.s.PGSQL." + std::to_string(port_);
+  SCYPER_ASSIGN_OR_RETURN(const mode_t mode, parse_permissions(node_->options.unix_socket_permissions));
+  SCYPER_RETURN_IF_ERROR(clear_unix_socket(path));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);  // clear_unix_socket() has looked at its length
+  local_listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const NarrowFiles narrow;
+  if (local_listener_ < 0 ||
+      ::bind(local_listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(local_listener_, kBacklog) != 0) {
+    return absl::UnavailableError("cannot listen for PostgreSQL's clients on " + path + ": " + std::strerror(errno));
+  }
+  local_path_ = path;
+  return set_permissions(path, mode);
+}
+
+Status Endpoint::listen_on_port() {
   const std::string& address = node_->options.postgres_listen;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -124,13 +165,6 @@ Status Endpoint::listen() {
     return absl::UnavailableError("cannot listen for PostgreSQL's clients on " + address + ": " + std::strerror(errno));
   }
   port_ = port_of(listener_);
-  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-  wake_ = make_event();
-  epoll_event on_listener{EPOLLIN, {.u64 = kListenerTag}}, on_wake{EPOLLIN, {.u64 = kWakeTag}};
-  if (epoll_ < 0 || wake_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &on_listener) != 0 ||
-      ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &on_wake) != 0) {
-    return absl::UnavailableError(std::string("cannot watch connections: ") + std::strerror(errno));
-  }
   return {};
 }
 
@@ -147,9 +181,10 @@ Endpoint::~Endpoint() {
   is_closed_ = true;
   wake();
   if (watcher_.joinable()) watcher_.join();
-  for (int descriptor : {listener_, epoll_, wake_}) {
+  for (int descriptor : {listener_, local_listener_, epoll_, wake_}) {
     if (descriptor >= 0) ::close(descriptor);
   }
+  if (!local_path_.empty()) ::unlink(local_path_.c_str());
 }
 
 void Endpoint::wake() {
@@ -191,7 +226,9 @@ void Endpoint::watch() {
     for (int i = 0; i < count; ++i) {
       const uint64_t tag = events[i].data.u64;
       if (tag == kListenerTag) {
-        accept_all();
+        accept_all(listener_);
+      } else if (tag == kLocalTag) {
+        accept_all(local_listener_);
       } else if (tag == kWakeTag) {
         drain_event(wake_);
       } else {
@@ -211,11 +248,11 @@ void Endpoint::watch() {
   }
 }
 
-void Endpoint::accept_all() {
+void Endpoint::accept_all(int listener) {
   while (true) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
-    const int descriptor = ::accept4(listener_, reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC);
+    const int descriptor = ::accept4(listener, reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC);
     if (descriptor < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       // out of descriptors: the connection stays in the queue, and is tried again when a session has ended
@@ -227,7 +264,10 @@ void Endpoint::accept_all() {
       continue;
     }
     join_done();  // those that have ended do not count
-    add_session(descriptor, is_loopback_address(address), text_of_address(address));
+    add_session(descriptor, {.process = 0,
+                             .is_loopback = is_loopback_address(address),
+                             .is_local = address.ss_family == AF_UNIX,
+                             .address = text_of_address(address)});
   }
 }
 
@@ -252,7 +292,7 @@ bool Endpoint::make_room() {
   return strangers < 2 * strangers_max;
 }
 
-void Endpoint::add_session(int descriptor, bool is_loopback, std::string address) {
+void Endpoint::add_session(int descriptor, Session::Start start) {
   auto entry = std::make_unique<Entry>();
   Entry* p = entry.get();
   absl::MutexLock lock(&mutex_);
@@ -264,8 +304,8 @@ void Endpoint::add_session(int descriptor, bool is_loopback, std::string address
   do {
     process = ActivityList::new_number();
   } while (entries_.contains(process));
-  p->session =
-      std::make_shared<Session>(&context_, descriptor, Session::Start{process, is_loopback, std::move(address)});
+  start.process = process;
+  p->session = std::make_shared<Session>(&context_, descriptor, std::move(start));
   // tells once that the other side has gone
   epoll_event event{EPOLLRDHUP | EPOLLET, {.u64 = static_cast<uint64_t>(process)}};
   ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event);

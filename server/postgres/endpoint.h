@@ -45,10 +45,12 @@ class Endpoint {
 
   explicit Endpoint(NodeParts* node);
   Status listen();
+  Status listen_on_port();
+  Status listen_on_file();
   void watch();
-  void accept_all();
+  void accept_all(int listener);
   bool make_room() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void add_session(int descriptor, bool is_loopback, std::string address);
+  void add_session(int descriptor, Session::Start start);
   void end_overdue();
   void join_done();
   void cancel(int32_t process, int32_t key);
@@ -58,6 +60,8 @@ class Endpoint {
   SessionContext context_;
   Gauge& open_sessions_;
   int listener_ = -1;
+  int local_listener_ = -1;  // of the Unix socket; -1: there is none
+  std::string local_path_;   // its file
   int epoll_ = -1;
   int wake_ = -1;  // eventfd
   uint16_t port_ = 0;

@@ -72,8 +72,9 @@ struct SessionContext {
 class Session {
  public:
   struct Start {
-    int32_t process = 0;  // its number for CancelRequest
-    bool is_loopback = false;
+    int32_t process = 0;       // its number for CancelRequest
+    bool is_loopback = false;  // from this machine
+    bool is_local = false;     // by the Unix socket
     std::string address = {};  // the client's, without its port
   };
   Session(const SessionContext* context, int descriptor, Start start);

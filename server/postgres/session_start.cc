@@ -132,7 +132,8 @@ Status Session::check_start(const std::map<std::string, std::string>& parameters
   if (is_ending_ || context_->node->stopping) return sql_error("57P01", "the node is stopping");
   user_ = value("user");
   if (user_.empty()) return sql_error("28000", "no PostgreSQL user name specified in startup packet");
-  if (context_->tls != nullptr && !stream_.transport().is_encrypted() && !options.insecure_listen) {
+  const bool may_be_plain = start_.is_local || options.insecure_listen;
+  if (context_->tls != nullptr && !stream_.transport().is_encrypted() && !may_be_plain) {
     return with_hint(sql_error("28000", "connections without encryption are not accepted"),
                      "Connect with sslmode=require or better.");
   }

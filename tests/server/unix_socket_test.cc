@@ -91,6 +91,30 @@ TEST_F(UnixSocketTest, WhatADeadNodeLeftIsReplaced) {
   EXPECT_TRUE(call_there().ok());
 }
 
+// Beside postgres_listen, under the name that libpq looks for. Its file goes with the node.
+TEST_F(UnixSocketTest, ServesPostgresClients) {
+  options.postgres_socket_directory = folder;
+  EXPECT_TRUE(says(refusal(), "postgres_socket_directory needs postgres_listen"));
+  options.postgres_listen = "127.0.0.1:0";
+  start();
+  const std::string port = std::to_string(server->postgres_port());
+  const std::string path = folder + "/.s.PGSQL." + port;
+  struct stat found{};
+  ASSERT_EQ(stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0770u);
+  const auto ask = [&](const std::string& question) {
+    const std::string command = "psql -X -A -t -h " + folder + " -p " + port + " -U me -d scyper -c '" + question + "'";
+    FILE* answers = popen(command.c_str(), "r");
+    char line[100] = "";
+    EXPECT_NE(fgets(line, sizeof line, answers), nullptr);
+    EXPECT_EQ(pclose(answers), 0);
+    return std::string(line);
+  };
+  EXPECT_EQ(ask("SHOW standard_conforming_strings"), "on\n");
+  server.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST_F(UnixSocketTest, WrongSettingsAreRefused) {
   std::ofstream(options.unix_socket) << "precious";
   Status refused = refusal();

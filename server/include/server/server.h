@@ -16,9 +16,10 @@ namespace scyper::server {
 struct ServerOptions {
   std::string listen = "127.0.0.1:7400";         // host:port; port 0 = any free one
   std::string unix_socket;                       // file of a socket for gRPC beside it; empty = none
-  std::string unix_socket_permissions = "0770";  // of that file
+  std::string unix_socket_permissions = "0770";  // of that file, and of the one for PostgreSQL's clients
   std::string http_listen = "127.0.0.1:7401";    // /metrics, /healthz, /readyz, /primary, /replica; empty = none
   std::string postgres_listen;                   // for PostgreSQL's clients; empty = none
+  std::string postgres_socket_directory;         // of a socket for them beside it; empty = none
   std::string postgres_users;  // file: name:password or name:verifier; empty = nobody needs a password
   uint32_t postgres_connections_max = 100;
   uint32_t postgres_superuser_connections = 3;  // of them, for superusers alone

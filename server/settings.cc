@@ -161,6 +161,13 @@ std::vector<Setting> server_settings() {
       switch_setting("insecure_listen", "listen beyond loopback without TLS", SCYPER_FIELD(server.insecure_listen)),
       switch_setting("insecure_http", "serve plain HTTP (http_listen) beyond loopback, all else with TLS",
                      SCYPER_FIELD(server.insecure_http)),
+  };
+}
+
+// Of the same section.
+std::vector<Setting> service_settings() {
+  constexpr uint64_t kMs = 1000;
+  return {
       number_setting("grpc_threads", "threads that serve transaction streams", 1, 256,
                      SCYPER_FIELD(server.grpc_threads)),
       number_setting("query_threads", "threads that wait for queries on snapshots", 1, 1024,
@@ -563,6 +570,7 @@ const std::vector<Setting>& settings() {
       }
     };
     add("Clients and network", server_settings());
+    add("Clients and network", service_settings());
     add("Transactions and memory", engine_settings());
     add("Compaction", compaction_settings());
     add("Log and archives", log_settings());

@@ -160,6 +160,7 @@ class Executor {
   Verdict execute_timed(Transaction* transaction) noexcept;
   Verdict execute_now(Transaction* transaction) noexcept;
   StatusOr<BlockId> find_holder(BlockId own, const storage::UndoEntry* before);
+  bool touches_reserved(const storage::UndoEntry* before) const;
   BlockId holder_of_duplicate(BlockId own);
   BlockId find_obstacle(query::Outcome* outcome) noexcept;
   bool meets_block() noexcept;

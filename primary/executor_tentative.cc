@@ -35,11 +35,27 @@ StatusOr<BlockId> Executor::find_holder(BlockId own, const storage::UndoEntry* b
     holder = reservations.find_holder(claim, own);
     return holder == 0;
   };
-  SCYPER_ASSIGN_OR_RETURN(const bool all, storage::visit_claims(*log_, before, visit));
-  if (!all) return holder;
-  referenced_.use(environment_->database->catalog());
-  SCYPER_RETURN_IF_ERROR(referenced_.visit(*log_, before, context_.partition, visit).status());
+  if (touches_reserved(before)) {
+    SCYPER_ASSIGN_OR_RETURN(const bool all, storage::visit_claims(*log_, before, visit));
+    if (!all) return holder;
+  }
+  referenced_.use(*environment_->database, environment_->catalog_version.load(std::memory_order_relaxed));
+  const auto wanted = [&](TableId table) { return reservations.may_hold(table); };
+  SCYPER_RETURN_IF_ERROR(referenced_.visit(*log_, before, context_.partition, wanted, visit).status());
   return holder;
+}
+
+// Whether a table that has changed since `before` has reserved rows or keys.
+bool Executor::touches_reserved(const storage::UndoEntry* before) const {
+  const storage::TablePartition* last = nullptr;
+  for (const storage::UndoEntry* entry = log_->top(); entry != before; entry = entry->previous) {
+    const bool is_of_table =
+        entry->kind != storage::UndoEntry::Kind::kPayload && entry->kind != storage::UndoEntry::Kind::kDefinition;
+    if (!is_of_table || entry->partition == last) continue;
+    last = entry->partition;
+    if (environment_->reservations.may_hold(last->table->schema().id)) return true;
+  }
+  return false;
 }
 
 // A statement has met a key that is there: of a row that a block has changed, so that it may go.
@@ -243,8 +259,8 @@ Status Executor::reserve(TentativeBlock* block, const storage::UndoEntry* before
     if (entry->kind != storage::UndoEntry::Kind::kPayload) block->tables.insert(entry->partition->table->schema().id);
   }
   SCYPER_RETURN_IF_ERROR(storage::visit_claims(*log_, before, visit).status());
-  referenced_.use(environment_->database->catalog());
-  const Status status = referenced_.visit(*log_, before, context_.partition, visit).status();
+  referenced_.use(*environment_->database, environment_->catalog_version.load(std::memory_order_relaxed));
+  const Status status = referenced_.visit(*log_, before, context_.partition, nullptr, visit).status();
   for (const LockedRows::Row& row : locked_.kept()) visit(row.claim());
   if (!block->held.empty() && !std::exchange(block->is_noted, true)) environment_->waits->note_holder(block->id);
   return status;

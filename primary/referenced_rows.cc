@@ -36,10 +36,12 @@ bool convert(const SqlType& from, const SqlType& to, Datum* value) {
 
 }  // namespace
 
-void ReferencedRows::use(std::shared_ptr<const query::Catalog> catalog) {
-  if (catalog == catalog_) return;
+void ReferencedRows::use(const query::Database& database, uint64_t version) {
+  if (catalog_ != nullptr && version == version_) [[likely]]
+    return;
   references_.clear();
-  catalog_ = std::move(catalog);
+  catalog_ = database.catalog();
+  version_ = catalog_->version;
 }
 
 const std::vector<ReferencedRows::Reference>& ReferencedRows::references_of(const storage::TableSchema& schema) {
@@ -71,9 +73,10 @@ const std::vector<ReferencedRows::Reference>& ReferencedRows::references_of(cons
 }
 
 StatusOr<bool> ReferencedRows::visit(const storage::ChangeLog& log, const storage::UndoEntry* before,
-                                     uint32_t partition, const storage::ClaimVisitor& visit) {
+                                     uint32_t partition, const Wanted& wanted, const storage::ClaimVisitor& visit) {
   return storage::visit_written(log, before, [&](const storage::WrittenRow& row) -> StatusOr<bool> {
     for (const Reference& reference : references_of(row.partition->table->schema())) {
+      if (wanted && !wanted(reference.table->schema().id)) continue;
       const auto is_written = [&](uint32_t column) {
         if (row.descriptor == nullptr) return true;
         const auto& cells = row.descriptor->cells;

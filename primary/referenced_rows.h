@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "query/catalog.h"
+#include "query/database.h"
 #include "storage/key.h"
 #include "storage/row_claims.h"
 
@@ -17,13 +19,15 @@ namespace scyper::primary {
 // Threads: one.
 class ReferencedRows {
  public:
-  // The catalog from now on.
-  void use(std::shared_ptr<const query::Catalog> catalog);
+  // The database's catalog of that version from now on.
+  void use(const query::Database& database, uint64_t version);
+  // Which tables' rows are to be visited; null: all.
+  using Wanted = std::function<bool(TableId)>;
   static constexpr uint32_t kAnyPartition = ~uint32_t{0};
   // As storage::visit_claims(): of the changes in the log that are newer than `before`. partition: the only one of
   // partitioned tables that may be read now.
   StatusOr<bool> visit(const storage::ChangeLog& log, const storage::UndoEntry* before, uint32_t partition,
-                       const storage::ClaimVisitor& visit);
+                       const Wanted& wanted, const storage::ClaimVisitor& visit);
 
  private:
   struct Reference {
@@ -39,6 +43,7 @@ class ReferencedRows {
                            const storage::ClaimVisitor& visit) const;
 
   std::shared_ptr<const query::Catalog> catalog_;
+  uint64_t version_ = 0;  // its
   std::unordered_map<uint32_t, std::vector<Reference>> references_;  // by table
 };
 

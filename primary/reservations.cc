@@ -10,18 +10,24 @@ using storage::RowClaim;
 
 namespace {
 constexpr uint32_t kSetsPerPartition = 4;  // workers seldom meet in one
+
+size_t hash_of(std::string_view name) { return absl::HashOf(absl::string_view(name.data(), name.size())); }
 }  // namespace
 
 void Reservations::begin(uint32_t partitions) {
   for (uint32_t i = 0; i < partitions * kSetsPerPartition; ++i) sets_.push_back(std::make_unique<Set>());
 }
 
-uint32_t Reservations::set_of(std::string_view name) const {
-  return static_cast<uint32_t>(absl::HashOf(absl::string_view(name.data(), name.size())) % sets_.size());
+void Reservations::count(std::string_view name, size_t hash, int32_t change) {
+  count_.fetch_add(static_cast<uint64_t>(int64_t{change}), kRelaxed);
+  names_[hash % kNameSlots].fetch_add(static_cast<uint32_t>(change), kRelaxed);
+  tables_[slot_of(storage::table_of(name).value())].fetch_add(static_cast<uint32_t>(change), kRelaxed);
 }
 
 BlockId Reservations::find_holder(const RowClaim& claim, BlockId own) const {
-  const Set& set = *sets_[set_of(claim.name)];
+  const size_t hash = hash_of(claim.name);
+  if (names_[hash % kNameSlots].load(kRelaxed) == 0) return 0;
+  const Set& set = *sets_[hash % sets_.size()];
   MutexLock lock(&set.mutex);
   const auto found = set.names.find(absl::string_view(claim.name.data(), claim.name.size()));
   if (found == set.names.end()) return 0;
@@ -32,7 +38,8 @@ BlockId Reservations::find_holder(const RowClaim& claim, BlockId own) const {
 }
 
 void Reservations::add(const RowClaim& claim, BlockId own, std::vector<Held>* held) {
-  const uint32_t number = set_of(claim.name);
+  const size_t hash = hash_of(claim.name);
+  const auto number = static_cast<uint32_t>(hash % sets_.size());
   Set& set = *sets_[number];
   MutexLock lock(&set.mutex);
   Holders& holders = set.names[std::string(claim.name)];
@@ -45,7 +52,7 @@ void Reservations::add(const RowClaim& claim, BlockId own, std::vector<Held>* he
     before = std::exchange(mine->second, claim.lock);
   }
   held->push_back({number, std::string(claim.name), before});
-  count_.fetch_add(1, std::memory_order_relaxed);
+  count(claim.name, hash, 1);
 }
 
 void Reservations::release(BlockId own, size_t kept, std::vector<Held>* held) {
@@ -63,7 +70,7 @@ void Reservations::release(BlockId own, size_t kept, std::vector<Held>* held) {
       holders.erase(mine);
     }
     if (holders.empty()) set.names.erase(found);
-    count_.fetch_sub(1, std::memory_order_relaxed);
+    count(last.name, hash_of(last.name), -1);
     held->pop_back();
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,8 @@ class Reservations {
   };
 
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  // False: nothing of that table is reserved.
+  bool may_hold(TableId table) const { return tables_[slot_of(table.value())].load(kRelaxed) != 0; }
   // Another block that has what the claim excludes; 0: none.
   BlockId find_holder(const storage::RowClaim& claim, BlockId own) const;
   // Nobody holds it who is excluded. Nothing to do where the block has as strong a lock already.
@@ -44,15 +47,21 @@ class Reservations {
   void release(BlockId own, size_t kept, std::vector<Held>* held);
 
  private:
+  // Of names and of tables, by hash: most looks end here, without a mutex.
+  static constexpr size_t kNameSlots = 4096, kTableSlots = 256;
+  static constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
+  static size_t slot_of(uint32_t table) { return table % kTableSlots; }
+  void count(std::string_view name, size_t hash, int32_t change);
+
   using Holders = std::vector<std::pair<BlockId, storage::RowLock>>;
   struct Set {
     mutable Mutex mutex;
     absl::flat_hash_map<std::string, Holders> names ABSL_GUARDED_BY(mutex);
   };
-  uint32_t set_of(std::string_view name) const;
-
   std::vector<std::unique_ptr<Set>> sets_;  // by hash of the name
   std::atomic<uint64_t> count_{0};          // of all Held
+  std::array<std::atomic<uint32_t>, kNameSlots> names_{};
+  std::array<std::atomic<uint32_t>, kTableSlots> tables_{};
 };
 
 }  // namespace scyper::primary

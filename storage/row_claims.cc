@@ -111,6 +111,12 @@ class Walk {
 
 }  // namespace
 
+TableId table_of(std::string_view name) {
+  uint32_t table = 0;
+  std::memcpy(&table, name.data(), sizeof(table));
+  return TableId(table);
+}
+
 StatusOr<std::string_view> name_row(const TablePartition* partition, Tid tid, char* out) {
   const RowPlan& plan = *partition->plan;
   SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid, plan.key_columns));

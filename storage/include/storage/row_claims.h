@@ -35,6 +35,9 @@ StatusOr<std::string_view> name_row(const TablePartition* partition, Tid tid, ch
 // The row that has these values in identity_columns(). kKeyTooLarge is no row: an empty name.
 StatusOr<std::string_view> name_row(const Table& table, std::span<const Datum> identity, char* out);
 
+// The table of a name.
+TableId table_of(std::string_view name);
+
 // What the changes in the log claim that are newer than `before` (ChangeLog::top(); null: all of them):
 //   - rows that were updated (kNoKeyUpdate; kUpdate where a key of a unique index changes) or deleted (kUpdate);
 //   - keys of unique indexes that inserted and updated rows have now (kUpdate).

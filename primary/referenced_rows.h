@@ -43,7 +43,7 @@ class ReferencedRows {
                            const storage::ClaimVisitor& visit) const;
 
   std::shared_ptr<const query::Catalog> catalog_;
-  uint64_t version_ = 0;  // its
+  uint64_t version_ = 0;                                             // its
   std::unordered_map<uint32_t, std::vector<Reference>> references_;  // by table
 };
 

@@ -82,6 +82,111 @@ constexpr SystemView kViews[] = {
      "0::float8 AS session_time, 0::float8 AS active_time, 0::float8 AS idle_in_transaction_time, "
      "0::int8 AS sessions, 0::int8 AS sessions_abandoned, 0::int8 AS sessions_fatal, 0::int8 AS sessions_killed, "
      "NULL::timestamptz AS stats_reset FROM pg_catalog.pg_database d"},
+    {kCatalog, "pg_stat_archiver",
+     "SELECT 0::int8 AS archived_count, NULL::text AS last_archived_wal, NULL::timestamptz AS "
+     "last_archived_time, 0::int8 AS failed_count, NULL::text AS last_failed_wal, NULL::timestamptz AS "
+     "last_failed_time, NULL::timestamptz AS stats_reset"},
+    {kCatalog, "pg_stat_bgwriter",
+     "SELECT 0::int8 AS checkpoints_timed, 0::int8 AS checkpoints_req, 0::float8 AS checkpoint_write_time, "
+     "0::float8 AS checkpoint_sync_time, 0::int8 AS buffers_checkpoint, 0::int8 AS buffers_clean, 0::int8 AS "
+     "maxwritten_clean, 0::int8 AS buffers_backend, 0::int8 AS buffers_backend_fsync, 0::int8 AS buffers_alloc,"
+     " NULL::timestamptz AS stats_reset"},
+    {kCatalog, "pg_stat_wal",
+     "SELECT 0::int8 AS wal_records, 0::int8 AS wal_fpi, 0::numeric AS wal_bytes, 0::int8 AS wal_buffers_full, "
+     "0::int8 AS wal_write, 0::int8 AS wal_sync, 0::float8 AS wal_write_time, 0::float8 AS wal_sync_time, "
+     "NULL::timestamptz AS stats_reset"},
+    {kCatalog, "pg_stat_database_conflicts",
+     "SELECT NULL::oid AS datid, NULL::name AS datname, NULL::int8 AS confl_tablespace, NULL::int8 AS "
+     "confl_lock, NULL::int8 AS confl_snapshot, NULL::int8 AS confl_bufferpin, NULL::int8 AS confl_deadlock "
+     "WHERE false"},
+    {kCatalog, "pg_stat_replication",
+     "SELECT NULL::int4 AS pid, NULL::oid AS usesysid, NULL::name AS usename, NULL::text AS application_name, "
+     "NULL::text AS client_addr, NULL::text AS client_hostname, NULL::int4 AS client_port, NULL::timestamptz AS"
+     " backend_start, NULL::int8 AS backend_xmin, NULL::text AS state, NULL::text AS sent_lsn, NULL::text AS "
+     "write_lsn, NULL::text AS flush_lsn, NULL::text AS replay_lsn, NULL::interval AS write_lag, NULL::interval"
+     " AS flush_lag, NULL::interval AS replay_lag, NULL::int4 AS sync_priority, NULL::text AS sync_state, "
+     "NULL::timestamptz AS reply_time WHERE false"},
+    {kCatalog, "pg_stat_wal_receiver",
+     "SELECT NULL::int4 AS pid, NULL::text AS status, NULL::text AS receive_start_lsn, NULL::int4 AS "
+     "receive_start_tli, NULL::text AS written_lsn, NULL::text AS flushed_lsn, NULL::int4 AS received_tli, "
+     "NULL::timestamptz AS last_msg_send_time, NULL::timestamptz AS last_msg_receipt_time, NULL::text AS "
+     "latest_end_lsn, NULL::timestamptz AS latest_end_time, NULL::text AS slot_name, NULL::text AS sender_host,"
+     " NULL::int4 AS sender_port, NULL::text AS conninfo WHERE false"},
+    {kCatalog, "pg_stat_subscription",
+     "SELECT NULL::oid AS subid, NULL::name AS subname, NULL::int4 AS pid, NULL::oid AS relid, NULL::text AS "
+     "received_lsn, NULL::timestamptz AS last_msg_send_time, NULL::timestamptz AS last_msg_receipt_time, "
+     "NULL::text AS latest_end_lsn, NULL::timestamptz AS latest_end_time WHERE false"},
+    {kCatalog, "pg_stat_ssl",
+     "SELECT NULL::int4 AS pid, NULL::bool AS ssl, NULL::text AS version, NULL::text AS cipher, NULL::int4 AS "
+     "bits, NULL::text AS client_dn, NULL::numeric AS client_serial, NULL::text AS issuer_dn WHERE false"},
+    {kCatalog, "pg_stat_gssapi",
+     "SELECT NULL::int4 AS pid, NULL::bool AS gss_authenticated, NULL::text AS principal, NULL::bool AS "
+     "encrypted WHERE false"},
+    {kCatalog, "pg_stat_slru",
+     "SELECT NULL::text AS name, NULL::int8 AS blks_zeroed, NULL::int8 AS blks_hit, NULL::int8 AS blks_read, "
+     "NULL::int8 AS blks_written, NULL::int8 AS blks_exists, NULL::int8 AS flushes, NULL::int8 AS truncates, "
+     "NULL::timestamptz AS stats_reset WHERE false"},
+    {kCatalog, "pg_replication_slots",
+     "SELECT NULL::name AS slot_name, NULL::name AS plugin, NULL::text AS slot_type, NULL::oid AS datoid, "
+     "NULL::name AS database, NULL::bool AS temporary, NULL::bool AS active, NULL::int4 AS active_pid, "
+     "NULL::int8 AS xmin, NULL::int8 AS catalog_xmin, NULL::text AS restart_lsn, NULL::text AS "
+     "confirmed_flush_lsn, NULL::text AS wal_status, NULL::int8 AS safe_wal_size, NULL::bool AS two_phase WHERE"
+     " false"},
+    {kCatalog, "pg_stat_replication_slots",
+     "SELECT NULL::text AS slot_name, NULL::int8 AS spill_txns, NULL::int8 AS spill_count, NULL::int8 AS "
+     "spill_bytes, NULL::int8 AS stream_txns, NULL::int8 AS stream_count, NULL::int8 AS stream_bytes, "
+     "NULL::int8 AS total_txns, NULL::int8 AS total_bytes, NULL::timestamptz AS stats_reset WHERE false"},
+    {kCatalog, "pg_stat_progress_vacuum",
+     "SELECT NULL::int4 AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid, NULL::text AS "
+     "phase, NULL::int8 AS heap_blks_total, NULL::int8 AS heap_blks_scanned, NULL::int8 AS heap_blks_vacuumed, "
+     "NULL::int8 AS index_vacuum_count, NULL::int8 AS max_dead_tuples, NULL::int8 AS num_dead_tuples WHERE "
+     "false"},
+    {kCatalog, "pg_stat_progress_create_index",
+     "SELECT NULL::int4 AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid, NULL::oid AS "
+     "index_relid, NULL::text AS command, NULL::text AS phase, NULL::int8 AS lockers_total, NULL::int8 AS "
+     "lockers_done, NULL::int8 AS current_locker_pid, NULL::int8 AS blocks_total, NULL::int8 AS blocks_done, "
+     "NULL::int8 AS tuples_total, NULL::int8 AS tuples_done, NULL::int8 AS partitions_total, NULL::int8 AS "
+     "partitions_done WHERE false"},
+    {kCatalog, "pg_stat_progress_analyze",
+     "SELECT NULL::int4 AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid, NULL::text AS "
+     "phase, NULL::int8 AS sample_blks_total, NULL::int8 AS sample_blks_scanned, NULL::int8 AS ext_stats_total,"
+     " NULL::int8 AS ext_stats_computed, NULL::int8 AS child_tables_total, NULL::int8 AS child_tables_done, "
+     "NULL::oid AS current_child_table_relid WHERE false"},
+    {kCatalog, "pg_stat_progress_cluster",
+     "SELECT NULL::int4 AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid, NULL::text AS "
+     "command, NULL::text AS phase, NULL::oid AS cluster_index_relid, NULL::int8 AS heap_tuples_scanned, "
+     "NULL::int8 AS heap_tuples_written, NULL::int8 AS heap_blks_total, NULL::int8 AS heap_blks_scanned, "
+     "NULL::int8 AS index_rebuild_count WHERE false"},
+    {kCatalog, "pg_stat_progress_copy",
+     "SELECT NULL::int4 AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid, NULL::text AS "
+     "command, NULL::text AS type, NULL::int8 AS bytes_processed, NULL::int8 AS bytes_total, NULL::int8 AS "
+     "tuples_processed, NULL::int8 AS tuples_excluded WHERE false"},
+    {kCatalog, "pg_stat_progress_basebackup",
+     "SELECT NULL::int4 AS pid, NULL::text AS phase, NULL::int8 AS backup_total, NULL::int8 AS backup_streamed,"
+     " NULL::int8 AS tablespaces_total, NULL::int8 AS tablespaces_streamed WHERE false"},
+    {kCatalog, "pg_statio_all_sequences",
+     "SELECT NULL::oid AS relid, NULL::name AS schemaname, NULL::name AS relname, NULL::int8 AS blks_read, "
+     "NULL::int8 AS blks_hit WHERE false"},
+    {kCatalog, "pg_statio_user_sequences",
+     "SELECT NULL::oid AS relid, NULL::name AS schemaname, NULL::name AS relname, NULL::int8 AS blks_read, "
+     "NULL::int8 AS blks_hit WHERE false"},
+    {kCatalog, "pg_statio_sys_sequences",
+     "SELECT NULL::oid AS relid, NULL::name AS schemaname, NULL::name AS relname, NULL::int8 AS blks_read, "
+     "NULL::int8 AS blks_hit WHERE false"},
+    {kCatalog, "pg_file_settings",
+     "SELECT NULL::text AS sourcefile, NULL::int4 AS sourceline, NULL::int4 AS seqno, NULL::text AS name, "
+     "NULL::text AS setting, NULL::bool AS applied, NULL::text AS error WHERE false"},
+    {kCatalog, "pg_hba_file_rules",
+     "SELECT NULL::int4 AS line_number, NULL::text AS type, NULL::text[] AS database, NULL::text[] AS "
+     "user_name, NULL::text AS address, NULL::text AS netmask, NULL::text AS auth_method, NULL::text[] AS "
+     "options, NULL::text AS error WHERE false"},
+    {kCatalog, "pg_ident_file_mappings",
+     "SELECT NULL::int4 AS line_number, NULL::text AS map_name, NULL::text AS sys_name, NULL::text AS "
+     "pg_username, NULL::text AS error WHERE false"},
+    {kCatalog, "pg_stat_xact_user_tables",
+     "SELECT NULL::oid AS relid, NULL::name AS schemaname, NULL::name AS relname, NULL::int8 AS seq_scan, "
+     "NULL::int8 AS seq_tup_read, NULL::int8 AS idx_scan, NULL::int8 AS idx_tup_fetch, NULL::int8 AS n_tup_ins,"
+     " NULL::int8 AS n_tup_upd, NULL::int8 AS n_tup_del, NULL::int8 AS n_tup_hot_upd WHERE false"},
     {kCatalog, "pg_sequences",
      "SELECT s.schemaname, s.sequencename, s.sequenceowner, s.data_type, s.start_value, s.min_value, s.max_value, "
      "s.increment_by, s.cycle, s.cache_size, pg_catalog.pg_sequence_last_value(s.scyper_oid) AS last_value "

@@ -175,6 +175,7 @@ void Session::leave_block() {
   block_ = Block::kNone;
   is_implicit_ = false;
   open_.reset();
+  watcher_.reset();
   savepoints_.clear();
   local_settings_.clear();
   if (settings_.has_value()) settings_->end_block();  // a session that has not begun has none

@@ -76,9 +76,6 @@ struct BlockHistory {
 // The placement of work that has to fit both.
 Placement together(const Placement& a, const Placement& b);
 
-// 40001.
-Status unlike_before();
-
 // Whether two runs of a statement have changed the same. The rows of tables without primary key have other hidden ids
 // in each run.
 class RowIds {

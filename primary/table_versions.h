@@ -53,7 +53,7 @@ class TableVersions {
 
  private:
   std::atomic<uint32_t> watchers_{0};
-  std::array<std::atomic<uint64_t>, kSlots> counts_{};
+  alignas(64) std::array<std::atomic<uint64_t>, kSlots> counts_{};  // apart from what each commit reads
 };
 
 }  // namespace scyper::primary

@@ -143,6 +143,24 @@ StatusOr<std::unique_ptr<BlockStep>> TentativeTransaction::step_of(const Snapsho
   return step;
 }
 
+bool TentativeTransaction::give_reads(std::vector<std::shared_ptr<SnapshotRead>>* reads) const {
+  if (block_.history == nullptr || exclusive_ != nullptr || block_.has_changes() || !block_.held.empty()) return false;
+  for (const auto& step : block_.history->steps) {
+    if (step->kind != BlockStep::Kind::kStatement) continue;
+    const auto& statement = static_cast<const PreparedStatement&>(*step->statement);
+    if (!step->failure.empty() || step->drawn.has_values() || !statement.classification().is_read_only()) return false;
+    auto read = std::make_shared<SnapshotRead>();
+    read->text = statement.text();
+    read->types = statement.parameter_types();
+    for (size_t i = 0; i < read->types.size(); ++i) read->arguments.append(read->types[i], step->arguments.values()[i]);
+    read->settings = step->settings;
+    read->rows = step->rows;
+    read->is_whole = true;
+    reads->push_back(std::move(read));
+  }
+  return true;
+}
+
 bool TentativeTransaction::is_too_long() const {
   if (block_.applied_bytes > kAppliedBytesMax) return true;
   const BlockHistory* history = block_.history.get();

@@ -28,6 +28,7 @@ class TentativeTransaction final : public OpenTransaction {
                                     const StatementLimits& limits) override;
   void begin_snapshot() override;
   void add_read(std::shared_ptr<const SnapshotRead> read) override { reads_.push_back(std::move(read)); }
+  bool give_reads(std::vector<std::shared_ptr<SnapshotRead>>* reads) const override;
   StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) override;
   Status describe(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
                   std::vector<query::ResultColumn>* columns) override;

@@ -209,6 +209,14 @@ class Session {
   StatusOr<std::unique_ptr<Answer>> watch_answer(std::unique_ptr<Answer> answer, const Statement& statement,
                                                  std::span<const Datum> arguments);
   bool may_read_serially(const Statement& statement) const;
+  StatusOr<std::unique_ptr<Answer>> go_on_with_snapshot(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<std::unique_ptr<Answer>> query_snapshot(const Statement& statement, std::span<const Datum> arguments);
+  Status find_on_snapshot(const std::shared_ptr<primary::SnapshotRead>& read);
+  void note_conflict(const Status& status);
+  bool may_leave_worker(const Statement& statement) const;
+  StatusOr<std::unique_ptr<Answer>> read_in_block(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<primary::ShortRead> run_short(const Statement& statement, std::span<const Datum> arguments,
+                                         query::ResultSet* result);
   StatusOr<std::unique_ptr<Answer>> read_serially(const Statement& statement, std::span<const Datum> arguments);
   // --- ---
   // The statement as this session understands it.
@@ -313,6 +321,8 @@ class Session {
   // Of a block that may write and reads on a snapshot: becomes open_ once the block writes, and finds then whether its
   // reads still hold. null: none.
   std::unique_ptr<primary::OpenTransaction> watcher_;
+  bool has_only_read_ = true;      // the block
+  bool prefers_snapshot_ = false;  // the last block in SERIALIZABLE has only read and has failed with 40001
   std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on
   std::optional<query::Receipt> receipt_;            // of the last query
   std::vector<Datum> row_;                           // as it is sent, and what was read anew for it

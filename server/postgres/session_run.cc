@@ -94,6 +94,8 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   // rows that a block locks stay as they are until its end
   const bool locks = statement.command.locks_rows && block_ != Block::kNone;
   if (locks && settings_->is_read_only()) return read_only_error();
+  if (open_ != nullptr && !has_temporary && !locks && may_leave_worker(statement))
+    return read_in_block(statement, arguments);
   if (open_ != nullptr || has_temporary || locks) return run_transaction(statement, arguments);
   if (may_run_on_worker(statement)) {
     SCYPER_ASSIGN_OR_RETURN(auto answer, run_on_worker(statement, arguments));
@@ -103,6 +105,11 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
     SCYPER_ASSIGN_OR_RETURN(auto answer, read_serially(statement, arguments));
     if (answer != nullptr) return answer;
   }
+  return query_snapshot(statement, arguments);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::query_snapshot(const Statement& statement,
+                                                          std::span<const Datum> arguments) {
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
   const std::string text = with_path(statement.command.text);
@@ -183,10 +190,12 @@ void Session::note_act(const Statement& statement, const Status& status) {
 
 StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& statement, std::span<const Datum> arguments) {
   if (open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
+  has_only_read_ = has_only_read_ && statement.command.kind == query::CommandKind::kQuery;
   return run_counted(statement.command.text, [&](query::ResultSet* result) {
     const Status status =
         open_->execute(with_path(statement.command.text), arguments, result, limits(statement.command.text));
     note_act(statement, status);
+    note_conflict(status);
     return status;
   });
 }

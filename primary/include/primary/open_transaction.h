@@ -15,6 +15,9 @@
 
 namespace scyper::primary {
 
+// 40001: a statement of a block that serialises would give another result now.
+Status unlike_before();
+
 struct StatementLimits;
 enum class ShortRead : uint8_t;
 
@@ -39,6 +42,8 @@ class OpenTransaction {
   // run. add_read() names each of them. The first statement fails with 40001 unless they give the same rows then.
   virtual void begin_snapshot() {}
   virtual void add_read(std::shared_ptr<const SnapshotRead>) {}
+  // Its statements so far, for a block that goes on with a snapshot instead. False: they are not only queries.
+  virtual bool give_reads(std::vector<std::shared_ptr<SnapshotRead>>*) const { return false; }
   // COPY ... FROM STDIN, for the catalog as the transaction sees it; its finish() is one of the statements.
   virtual StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) = 0;
   // What the statement takes and gives, for the catalog as the transaction sees it.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "primary/rows_digest.h"
 #include "query/result.h"
@@ -15,6 +16,7 @@ namespace scyper::primary {
 struct SnapshotRead {
   std::string text;
   query::ResultSet arguments;  // their values
+  std::vector<SqlType> types;  // of these
   std::shared_ptr<const query::SettingValues> settings;
   RowsDigest rows;
   uint64_t lsn = 0;       // of the snapshot; 0: not known

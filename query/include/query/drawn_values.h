@@ -35,6 +35,7 @@ class DrawnValues {
   bool is_replaying() const { return is_replaying_; }
   // The second run has called other functions, or the same ones with other arguments. It has failed with 40001.
   bool has_differed() const { return has_differed_; }
+  bool has_values() const { return !calls_.empty(); }
   size_t bytes() const { return values_.bytes(); }
 
   // call: names the function and its arguments.

@@ -86,7 +86,7 @@ int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool
     if (self->meets_block() || !self->may_commit()) return 1;
     self->note_changes();
     self->append_part();
-    self->note_changes();
+    self->note_changes_again();
     self->log_->commit();
     self->locked_.clear();
     self->publish_definitions();
@@ -286,9 +286,9 @@ bool Executor::was_meant_for_another() noexcept {
 
 void Executor::commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept {
   if (!log_->empty()) {
-    note_changes();  // before the LSN is drawn: who sees that has to see what has changed
+    note_changes();
     append_redo(*transaction, statement, binding);
-    note_changes();  // and behind it (TentativeTransaction::begin_snapshot())
+    note_changes_again();
     log_->commit();
     publish_definitions();
   } else if (has_committed_part_ && transaction->client_id != 0) [[unlikely]] {

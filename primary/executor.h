@@ -206,6 +206,10 @@ class Executor {
     if (environment_->versions.is_watched()) [[unlikely]]
       environment_->versions.note(*log_);
   }
+  void note_changes_again() {
+    if (environment_->versions.has_images()) [[unlikely]]
+      environment_->versions.note(*log_);
+  }
   Status apply_redo(TentativeBlock* block, std::vector<size_t>* savepoints, const std::function<void()>& at_savepoint);
   Status apply_for_job(TentativeJob* job, std::vector<size_t>* savepoints);
   static bool needs_all_partitions(TentativeBlock* block);

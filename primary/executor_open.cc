@@ -225,7 +225,7 @@ Status Executor::commit_open() {
   } else if (!log_->redo().empty()) {
     append_alone(environment_, log_->redo());
   }
-  note_changes();
+  note_changes_again();
   log_->commit();
   publish_definitions();
   return Status();

@@ -386,7 +386,7 @@ Outcome Executor::commit_block(TentativeJob* job) noexcept {
     RedoStream* stream = environment_->streams[replay::stream_of_partition(job->partition)].get();
     remember(stream, /*is_alone=*/false, stream->append(header, log_->redo(), {}));
   }
-  note_changes();
+  note_changes_again();
   log_->commit();
   outcomes_of(prepared_of(*job)).committed.add();
   if (job->crossing) counters_.crossing.add();

@@ -12,8 +12,9 @@ namespace scyper::primary {
 // Counts the commits that have changed each partition of each table, while blocks are open that ask for it. A block
 // asks which tables others have changed since it read them.
 // Each partition of a table has a slot. Two of them may share a slot: then a block runs a statement again in vain.
-// Threads: any. note() comes before the changes are there for others. The owner of a partition sees all of its commits;
-// others see those that were committed before the block's job began.
+// A commit calls note() before it draws its LSN: whoever sees the LSN sees the counts. While blocks read on snapshots,
+// it calls note() once more behind that. So an image counts a commit in full only if its LSN was drawn before the
+// image. Threads: any.
 class TableVersions {
  public:
   static constexpr size_t kSlots = 4096;
@@ -25,6 +26,10 @@ class TableVersions {
   void watch() { watchers_.fetch_add(1); }
   void unwatch() { watchers_.fetch_sub(1); }
   bool is_watched() const { return watchers_.load(std::memory_order_relaxed) != 0; }
+  // Before image(), which is of use until release_image().
+  void hold_image() { images_.fetch_add(1); }
+  void release_image() { images_.fetch_sub(1); }
+  bool has_images() const { return images_.load() != 0; }
 
   static Slot slot_of(const storage::TablePartition* partition) {
     constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;  // Fibonacci hashing
@@ -53,6 +58,7 @@ class TableVersions {
 
  private:
   std::atomic<uint32_t> watchers_{0};
+  std::atomic<uint32_t> images_{0};
   alignas(64) std::array<std::atomic<uint64_t>, kSlots> counts_{};  // apart from what each commit reads
 };
 

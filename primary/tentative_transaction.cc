@@ -39,6 +39,7 @@ TentativeTransaction::~TentativeTransaction() {
 void TentativeTransaction::end() {
   if (std::exchange(has_ended_, true)) return;
   if (block_.history != nullptr) engine_->versions().unwatch();
+  if (image_ != nullptr) engine_->versions().release_image();
   BlockId own = block_.id;
   engine_->starved_block().compare_exchange_strong(own, 0);
   engine_->reservations().release(block_.id, 0, &block_.held);
@@ -93,12 +94,13 @@ StatusOr<ShortRead> TentativeTransaction::execute_short(std::string_view sql, st
 
 // --- queries on a snapshot ---
 
-// A commit that is under way is counted before and behind the drawing of its LSN. So a snapshot with all LSNs up to the
-// one read here has all that the image counts, or the count changes once more.
+// A snapshot with all LSNs up to the one read here has all that the image counts in full. What it counts in part
+// changes once more (table_versions.h).
 void TentativeTransaction::begin_snapshot() {
   BlockHistory* history = block_.history.get();
   if (history == nullptr || image_ != nullptr) return;
-  const TableVersions& versions = engine_->versions();
+  TableVersions& versions = engine_->versions();
+  versions.hold_image();
   image_ = std::make_unique<TableVersions::Image>(versions.image());
   history->changes_of_all = (*image_)[TableVersions::kAll];
   history->catalog_version = engine_->catalog()->version;

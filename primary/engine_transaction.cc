@@ -76,13 +76,6 @@ Status EngineTransaction::execute(std::string_view sql, std::span<const Datum> p
   });
 }
 
-// Others wait anyway.
-StatusOr<ShortRead> EngineTransaction::execute_short(std::string_view sql, std::span<const Datum> parameters,
-                                                     query::ResultSet* result, const StatementLimits& limits) {
-  SCYPER_RETURN_IF_ERROR(execute(sql, parameters, result, limits));
-  return ShortRead::kDone;
-}
-
 Status EngineTransaction::copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result) {
   return ask([&](Executor* executor) -> Status {
     if (rows->program()->catalog_version() != engine_->catalog()->version)

@@ -35,8 +35,6 @@ class EngineTransaction final : public OpenTransaction {
   uint64_t lsn() const override { return lsn_; }
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                  const StatementLimits& limits) override;
-  StatusOr<ShortRead> execute_short(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
-                                    const StatementLimits& limits) override;
   StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) override;
   Status describe(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
                   std::vector<query::ResultColumn>* columns) override;

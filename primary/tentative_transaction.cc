@@ -107,12 +107,13 @@ void TentativeTransaction::begin_snapshot() {
   history->lsn = engine_->last_lsn();
 }
 
-// The queries become statements that ran before all others.
+// The queries become statements that ran before all others. Plans are not what a block relies on.
 Status TentativeTransaction::take_reads() {
   for (const auto& read : std::exchange(reads_, {})) {
     auto step = step_of(*read);
     // its tables are others now, or it cannot run beside changes
     if (!step.ok()) return unlike_before();
+    if (*step == nullptr) continue;
     block_.history->is_checked =
         (block_.history->steps.empty() || block_.history->is_checked) && read->lsn == block_.history->lsn;
     block_.history->add(*std::move(step));
@@ -135,6 +136,7 @@ StatusOr<std::unique_ptr<BlockStep>> TentativeTransaction::step_of(const Snapsho
   step->slots.assign(1, TableVersions::kAll);
   std::vector<const storage::Table*> tables;
   SCYPER_ASSIGN_OR_RETURN(const auto program, engine_->database().program_of(statement->prepared()));
+  if (query::shows_plan(*program)) return std::unique_ptr<BlockStep>();
   step->is_dynamic = !query::add_tables(*program, &tables);
   for (const storage::Table* table : tables) {
     for (uint32_t i = 0; i < table->partition_count(); ++i)

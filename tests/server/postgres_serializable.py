@@ -253,6 +253,18 @@ def snapshot_behind_short_reads(node):
             expect(f"SERIALIZABLE: a short query, a change of row {row}, a long query", done == outcome)
 
 
+def plans(node):
+    """Plans are no part of what has to hold."""
+    with psycopg.connect(node.conninfo, autocommit=True) as one, psycopg.connect(node.conninfo, autocommit=True) as other:
+        for level in ("REPEATABLE READ", "SERIALIZABLE"):
+            one.execute(f"BEGIN ISOLATION LEVEL {level}")
+            one.execute("EXPLAIN SELECT n FROM rows_of_others").fetchall()
+            other.execute("UPDATE rows_of_others SET n = n + 1 WHERE id < 900")
+            one.execute("UPDATE lists SET n = 0 WHERE id = 1")
+            one.execute("COMMIT")
+            expect(f"{level}: EXPLAIN, then a change", True)
+
+
 def next_try(node):
     """A block in SERIALIZABLE that only reads fails once at most: the next one reads on a snapshot."""
     with psycopg.connect(node.conninfo, autocommit=True) as one, psycopg.connect(node.conninfo, autocommit=True) as other:
@@ -296,6 +308,7 @@ def main():
     reads_only(node)
     long_reads(node)
     snapshot_behind_short_reads(node)
+    plans(node)
     next_try(node)
     starvation(node)
     for level in ("SERIALIZABLE", "REPEATABLE READ"):

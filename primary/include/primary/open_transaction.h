@@ -35,9 +35,10 @@ class OpenTransaction {
   virtual uint64_t lsn() const = 0;
   virtual Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                          const StatementLimits& limits) = 0;
-  // Runs a query as execute() does if it is estimated to take no longer than a worker spends on a read.
+  // Runs a query as execute() does if it is estimated to take no longer than a worker spends on a read. A transaction
+  // that runs alone runs all of them: others wait anyway.
   virtual StatusOr<ShortRead> execute_short(std::string_view sql, std::span<const Datum> parameters,
-                                            query::ResultSet* result, const StatementLimits& limits) = 0;
+                                            query::ResultSet* result, const StatementLimits& limits);
   // Before its first statement, of a block that serialises: a snapshot comes now, on which the block's first queries
   // run. add_read() names each of them. The first statement fails with 40001 unless they give the same rows then.
   virtual void begin_snapshot() {}

@@ -11,15 +11,6 @@
 
 namespace scyper::primary {
 
-namespace {
-// The placement of work that has to fit both.
-Placement together(const Placement& a, const Placement& b) {
-  if (a.kind == Placement::Kind::kAnywhere) return b;
-  if (b.kind == Placement::Kind::kAnywhere || a == b) return a;
-  return {Placement::Kind::kCrossing, 0};
-}
-}  // namespace
-
 StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::find_for_block(std::string_view sql,
                                                                                    std::span<const Datum> parameters,
                                                                                    std::vector<Datum>* values,
@@ -36,9 +27,10 @@ StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::find_for_blo
   return std::move(ad_hoc.statement);
 }
 
-StatusOr<std::unique_ptr<OpenTransaction>> PartitionEngine::begin_tentative() {
+StatusOr<std::unique_ptr<OpenTransaction>> PartitionEngine::begin_tentative(BlockLevel level) {
   SCYPER_RETURN_IF_ERROR(admit_changes());
-  return std::unique_ptr<OpenTransaction>(std::make_unique<TentativeTransaction>(this, last_block_.fetch_add(1) + 1));
+  return std::unique_ptr<OpenTransaction>(
+      std::make_unique<TentativeTransaction>(this, last_block_.fetch_add(1) + 1, level));
 }
 
 bool PartitionEngine::has_temporary_tables_of(const StatementLimits& limits) const {
@@ -54,6 +46,8 @@ Status PartitionEngine::admit_job(TentativeJob* job) {
   Placement place = job->block->placement;
   if (job->kind == TentativeJob::Kind::kStatement)
     place = together(place, prepared_of(*job).classification().place(job->arguments));
+  if (job->kind == TentativeJob::Kind::kCommit && job->block->history != nullptr)
+    place = together(place, job->block->history->reads);  // all of it holds at one moment
   job->time_us = environment_.clock.now_us() - kPostgresEpochUs;
   job->retried_as_crossing = false;
   job->crossing = place.kind == Placement::Kind::kCrossing;

@@ -78,6 +78,12 @@ StatusOr<ShortRead> PartitionEngine::judge(std::string_view sql, std::span<const
   return verdict;
 }
 
+StatusOr<ShortRead> PartitionEngine::judge(std::string_view sql, std::span<const Datum> parameters) {
+  if (options_.short_read_us_max == 0) return ShortRead::kLong;
+  AdHoc ad_hoc;
+  return judge(sql, parameters, &ad_hoc);
+}
+
 StatusOr<ShortRead> PartitionEngine::execute_short(std::string_view sql, std::span<const Datum> parameters,
                                                    query::ResultSet* result, const StatementLimits& limits,
                                                    query::Receipt* receipt) {

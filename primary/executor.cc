@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "query/error_status.h"
 #include "query/value_text.h"
@@ -83,7 +84,9 @@ int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool
     self->take_back();
   } else if (!self->log_->empty()) {
     if (self->meets_block() || !self->may_commit()) return 1;
+    self->note_changes();
     self->append_part();
+    self->note_changes_again();
     self->log_->commit();
     self->locked_.clear();
     self->publish_definitions();
@@ -285,7 +288,9 @@ bool Executor::was_meant_for_another() noexcept {
 
 void Executor::commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept {
   if (!log_->empty()) {
+    note_changes();
     append_redo(*transaction, statement, binding);
+    note_changes_again();
     log_->commit();
     publish_definitions();
   } else if (has_committed_part_ && transaction->client_id != 0) [[unlikely]] {
@@ -534,6 +539,8 @@ void Executor::define(Transaction* transaction) noexcept {
       return refuse(transaction, std::move(status), Refusal::kLog);
   }
   query::Database* database = environment_->database;
+  environment_->versions.note_all();
+  const absl::Cleanup noted = [this] { environment_->versions.note_all(); };
   settings_.begin(transaction->settings);
   const query::StatementSettings::Scope settings(&settings_);
   query::DefinitionRun run;

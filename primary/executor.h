@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/postgres_epoch.h"
+#include "block_history.h"
 #include "block_waits.h"
 #include "group_commit.h"
 #include "locked_rows.h"
@@ -29,6 +30,7 @@
 #include "replay/request_window.h"
 #include "reservations.h"
 #include "storage/logged_apply.h"
+#include "table_versions.h"
 #include "tentative_block.h"
 
 namespace scyper::primary {
@@ -51,6 +53,7 @@ struct ExecutorEnvironment {
   // For programs that are bound anew by a worker. Does not wait.
   std::function<void(std::shared_ptr<const query::Program>)> request_companions;
   Reservations reservations;    // of open blocks
+  TableVersions versions;       // of what these have read
   BlockWaits* waits = nullptr;  // who waits for these
   Mutex definition_mutex;       // held while DDL, loads and companions change tables or catalog
   RealClock clock;
@@ -169,13 +172,55 @@ class Executor {
   Verdict run_job(TentativeJob* job) noexcept;
   void enter_job(TentativeJob* job) noexcept;
   void leave_job(TentativeBlock* block) noexcept;
-  Status apply_block(TentativeBlock* block, std::vector<size_t>* savepoints, const std::function<void()>& at_savepoint);
+  Status apply_block(TentativeBlock* block, std::vector<size_t>* savepoints, const std::function<void()>& at_savepoint,
+                     const StatementLimits& limits);
+  // Of a block that has a history (executor_history.cc).
+  struct CheckedState {
+    uint64_t lsn, catalog_version, changes_of_all;
+  };
+  struct Replay {
+    TentativeBlock* block;
+    bool checks;  // statements run again where what they may have read has changed
+    const StatementLimits& limits;
+    RowIds* ids;
+    std::vector<storage::ChangeLog::Mark> marks;  // of savepoints
+    size_t from;                                  // of the block's redo: where the next step's begins
+  };
+  struct Ran {
+    query::Outcome outcome = query::Outcome::kOk;
+    storage::ChangeLog::Mark before{};
+    Status status;
+    std::string sqlstate;  // empty: it has not failed
+    uint64_t affected_rows = 0;
+  };
+  void note_reads(const query::Program& program, BlockStep* step);
+  bool is_stale(const BlockHistory& history) const;
+  CheckedState checked_state() const;
+  bool has_to_run_again(const BlockStep& step, const BlockHistory& history) const;
+  Status apply_history(TentativeBlock* block, std::vector<size_t>* savepoints,
+                       const std::function<void()>& at_savepoint, const StatementLimits& limits);
+  Status apply_step(BlockStep* step, Replay* replay);
+  Status run_again(BlockStep* step, std::string_view redo, Replay* replay);
+  Ran run_step(const query::Program& program, BlockStep* step, const StatementLimits& limits, query::ResultSet* rows);
+  void record_step(TentativeJob* job, const Binding& binding, bool has_changed, std::string_view failure);
+  void note_changes() {
+    if (environment_->versions.is_watched()) [[unlikely]]
+      environment_->versions.note(*log_);
+  }
+  void note_changes_again() {
+    if (environment_->versions.has_images()) [[unlikely]]
+      environment_->versions.note(*log_);
+  }
+  Status apply_redo(TentativeBlock* block, std::vector<size_t>* savepoints, const std::function<void()>& at_savepoint);
+  Status apply_for_job(TentativeJob* job, std::vector<size_t>* savepoints);
+  static bool needs_all_partitions(TentativeBlock* block);
+  void keep_redo(TentativeBlock* block);
   Status keep_sequences(TentativeBlock* block);
   bool needs_exclusive(const storage::UndoEntry* before) const;
   Status check_reserved(const storage::ChangeLog::Mark& before);
   Status reserve(TentativeBlock* block, const storage::UndoEntry* before);
   query::Outcome run_job_statement(TentativeJob* job, const Binding& binding, BlockId* holder) noexcept;
-  query::Outcome run_marked(const query::Program& program, Transaction* transaction,
+  query::Outcome run_marked(const query::Program& program, TentativeJob* job,
                             const storage::ChangeLog::Mark& mark) noexcept;
   static void note_place(const Transaction& transaction, TentativeBlock* block);
   query::Outcome commit_block(TentativeJob* job) noexcept;
@@ -265,6 +310,7 @@ class Executor {
   const query::Catalog* applier_catalog_ = nullptr;  // while it applies
   uint64_t applier_version_ = 0;                     // of the catalog that it knows
   storage::LoggedApplier applier_;
+  std::vector<size_t> redo_ends_;  // of the steps of the block whose job runs, in the log
   ReferencedRows referenced_;
   LockedRows locked_;
   BlockId open_block_ = 0;  // that the open transaction has been

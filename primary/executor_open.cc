@@ -219,11 +219,13 @@ Status Executor::commit_open() {
     if (outcome != 0) return status_of(context_.error);
   }
   if (!may_commit()) return status_of(context_.error);
+  note_changes();
   if (environment_->options->redo == RedoMode::kNone) {
     environment_->lsns.draw();
   } else if (!log_->redo().empty()) {
     append_alone(environment_, log_->redo());
   }
+  note_changes_again();
   log_->commit();
   publish_definitions();
   return Status();

@@ -174,6 +174,7 @@ void Executor::enter_job(TentativeJob* job) noexcept {
 // Takes back what has not been committed.
 void Executor::leave_job(TentativeBlock* block) noexcept {
   take_back();
+  kept_programs_.clear();
   block->number = query::TransactionNumber::end_open();
   context_.pins.clear();
   context_.portals = nullptr;
@@ -187,7 +188,7 @@ void Executor::leave_job(TentativeBlock* block) noexcept {
 
 // Applies the block's changes so far. savepoints: gets their places in the redo of now.
 Status Executor::apply_block(TentativeBlock* block, std::vector<size_t>* savepoints,
-                             const std::function<void()>& at_savepoint) {
+                             const std::function<void()>& at_savepoint, const StatementLimits& limits) {
   const auto catalog = environment_->database->catalog();
   if (catalog->version != applier_version_) {
     applier_.forget();
@@ -196,6 +197,18 @@ Status Executor::apply_block(TentativeBlock* block, std::vector<size_t>* savepoi
   if (block->catalog != nullptr) SCYPER_RETURN_IF_ERROR(check_block_catalog(*block, *catalog));
   block->catalog = catalog;
   applier_catalog_ = catalog.get();
+  if (block->history != nullptr) {
+    SCYPER_RETURN_IF_ERROR(apply_history(block, savepoints, at_savepoint, limits));
+  } else {
+    SCYPER_RETURN_IF_ERROR(apply_redo(block, savepoints, at_savepoint));
+  }
+  for (const TentativeBlock::Drawn& drawn : block->sequences)
+    log_->note_sequence(drawn.id, drawn.state, drawn.is_drawn);
+  return {};
+}
+
+Status Executor::apply_redo(TentativeBlock* block, std::vector<size_t>* savepoints,
+                            const std::function<void()>& at_savepoint) {
   const std::string_view redo = block->redo;
   size_t from = 0;
   const auto apply_to = [&](size_t end) {
@@ -211,8 +224,6 @@ Status Executor::apply_block(TentativeBlock* block, std::vector<size_t>* savepoi
     if (at_savepoint) at_savepoint();
   }
   SCYPER_RETURN_IF_ERROR(apply_to(redo.size()));
-  for (const TentativeBlock::Drawn& drawn : block->sequences)
-    log_->note_sequence(drawn.id, drawn.state, drawn.is_drawn);
   block->applied_bytes += redo.size();
   return {};
 }
@@ -279,8 +290,10 @@ Outcome Executor::run_job_statement(TentativeJob* job, const Binding& binding, B
     return Outcome::kError;
   }
   std::vector<size_t> savepoints;
-  if (Status status = apply_block(block, &savepoints, nullptr); !status.ok()) return fail_with(std::move(status));
+  if (Status status = apply_for_job(job, &savepoints); !status.ok())
+    return needs_all_partitions(block) ? Outcome::kMisclassified : fail_with(std::move(status));
   const storage::ChangeLog::Mark mark = log_->mark();
+  if (job->step != nullptr) note_reads(*binding.program, job->step.get());
   Outcome outcome = run_marked(*binding.program, job, mark);
   if (outcome == Outcome::kMisclassified && !job->crossing) return outcome;
   if (outcome != Outcome::kOk) {
@@ -290,6 +303,7 @@ Outcome Executor::run_job_statement(TentativeJob* job, const Binding& binding, B
     Status status = status_of(context_.error);
     log_->rollback_to(mark);
     static_cast<void>(keep_sequences(block));
+    record_step(job, binding, /*has_changed=*/false, sqlstate_of(status));
     outcomes_of(prepared_of(*job)).rolled_back.add();
     return fail_with(std::move(status));
   }
@@ -304,7 +318,8 @@ Outcome Executor::run_job_statement(TentativeJob* job, const Binding& binding, B
   if (Status status = reserve(block, mark.top); !status.ok()) return fail_with(std::move(status));
   if (log_->top() != mark.top) note_place(*job, block);
   for (size_t i = 0; i < savepoints.size(); ++i) block->savepoints[i].redo_bytes = savepoints[i];
-  block->redo.assign(log_->redo());
+  keep_redo(block);
+  record_step(job, binding, log_->top() != mark.top, {});
   if (Status status = keep_sequences(block); !status.ok()) return fail_with(std::move(status));
   query::keep_open_cursors(context_, &job->cursors);
   if (job->changed_settings != nullptr) settings_.give_changed(job->changed_settings);
@@ -312,19 +327,43 @@ Outcome Executor::run_job_statement(TentativeJob* job, const Binding& binding, B
   return outcome;
 }
 
+void Executor::keep_redo(TentativeBlock* block) {
+  block->redo.assign(log_->redo());
+  if (block->history == nullptr) return;
+  for (size_t i = 0; i < redo_ends_.size(); ++i) block->history->steps[i]->redo_end = redo_ends_[i];
+}
+
+Status Executor::apply_for_job(TentativeJob* job, std::vector<size_t>* savepoints) {
+  const StatementLimits limits{.deadline_ns = job->deadline_ns, .cancelled = job->cancelled};
+  Status status = apply_block(job->block, savepoints, nullptr, limits);
+  settings_.begin(job->settings);  // statements that ran again had others
+  return status;
+}
+
+// True: the job has to run alone, because the block's earlier statements have read other partitions.
+bool Executor::needs_all_partitions(TentativeBlock* block) {
+  return block->history != nullptr && std::exchange(block->history->needs_all_partitions, false);
+}
+
 // Runs again where the watchdog meant another.
-Outcome Executor::run_marked(const query::Program& program, Transaction* transaction,
+Outcome Executor::run_marked(const query::Program& program, TentativeJob* job,
                              const storage::ChangeLog::Mark& mark) noexcept {
-  const StatementLimits limits{.deadline_ns = transaction->deadline_ns, .cancelled = transaction->cancelled};
-  transaction->result.columns = program.columns();
-  Outcome outcome = run(program, transaction->arguments.data(), limits, transaction->run_us_max);
+  const StatementLimits limits{.deadline_ns = job->deadline_ns, .cancelled = job->cancelled};
+  job->result.columns = program.columns();
+  const auto run_once = [&] {
+    query::DrawnValues* drawn = job->step == nullptr ? nullptr : &job->step->drawn;
+    if (drawn != nullptr) drawn->record();
+    const query::DrawnValues::Scope scope(drawn);
+    return run(program, job->arguments.data(), limits, job->run_us_max);
+  };
+  Outcome outcome = run_once();
   while (context_.is_interrupted()) [[unlikely]] {
     if (!was_meant_for_another() || outcome == Outcome::kOk) break;
     log_->rollback_to(mark);
     scratch_.reset();
-    transaction->result.clear_rows();
+    job->result.clear_rows();
     context_.error = query::ErrorState();
-    outcome = run(program, transaction->arguments.data(), limits, transaction->run_us_max);
+    outcome = run_once();
   }
   return outcome;
 }
@@ -341,12 +380,14 @@ void Executor::note_place(const Transaction& transaction, TentativeBlock* block)
 Outcome Executor::commit_block(TentativeJob* job) noexcept {
   TentativeBlock* block = job->block;
   std::vector<size_t> savepoints;
-  Status status = apply_block(block, &savepoints, nullptr);
+  Status status = apply_for_job(job, &savepoints);
+  if (!status.ok() && needs_all_partitions(block)) return Outcome::kMisclassified;
   if (status.ok() && !may_commit()) status = status_of(context_.error);
   if (!status.ok()) {
     job->status = std::move(status);
     return Outcome::kError;
   }
+  note_changes();
   if (environment_->options->redo == RedoMode::kNone) {
     environment_->lsns.draw();
   } else if (job->crossing) {
@@ -361,6 +402,7 @@ Outcome Executor::commit_block(TentativeJob* job) noexcept {
     RedoStream* stream = environment_->streams[replay::stream_of_partition(job->partition)].get();
     remember(stream, /*is_alone=*/false, stream->append(header, log_->redo(), {}));
   }
+  note_changes_again();
   log_->commit();
   outcomes_of(prepared_of(*job)).committed.add();
   if (job->crossing) counters_.crossing.add();
@@ -384,8 +426,12 @@ Status Executor::adopt(TentativeBlock* block) {
   open_block_ = block->id;
   query::TransactionNumber::begin_open(block->number);
   if (block->time_us != 0) context_.transaction_time_us = block->time_us;
+  context_.partition = ~uint32_t{0};
+  context_.crossing = 1;
+  locked_.begin(block->id, /*keeps=*/false);
+  if (block->history != nullptr && !log_->records_redo()) log_->record_redo(true);  // runs are compared by it
   std::vector<size_t> savepoints;
-  return apply_block(block, &savepoints, [this] { static_cast<void>(set_savepoint()); });
+  return apply_block(block, &savepoints, [this] { static_cast<void>(set_savepoint()); }, {});
 }
 
 }  // namespace scyper::primary

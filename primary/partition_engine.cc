@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "block_catalog.h"
@@ -418,6 +419,8 @@ void PartitionEngine::check_copy(int64_t now_ns) {
 
 // What changed beside all transactions; empty: nothing.
 void PartitionEngine::log_alone(std::string_view redo) {
+  environment_.versions.note_all();
+  const absl::Cleanup noted = [this] { environment_.versions.note_all(); };
   if (options_.redo == RedoMode::kNone) {
     environment_.lsns.draw();  // snapshots are told apart by it
   } else if (!redo.empty()) {

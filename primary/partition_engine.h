@@ -12,6 +12,7 @@
 #include "engine_copy.h"
 #include "executor.h"
 #include "fork_gate.h"
+#include "primary/blocks.h"
 #include "primary/engine.h"
 #include "primary/read_verdicts.h"
 #include "query/normalise.h"
@@ -92,11 +93,14 @@ class PartitionEngine final : public Engine {
                                                                     std::span<const Datum> parameters,
                                                                     std::vector<Datum>* values,
                                                                     query::ValueArena* arena);
-  StatusOr<std::unique_ptr<OpenTransaction>> begin_tentative();
+  // Whether the query may run on a worker, between two transactions.
+  StatusOr<ShortRead> judge(std::string_view sql, std::span<const Datum> parameters);
+  StatusOr<std::unique_ptr<OpenTransaction>> begin_tentative(BlockLevel level);
   // Whether the statement's session has temporary tables.
   bool has_temporary_tables_of(const StatementLimits& limits) const;
   // Hands a block's statement or COMMIT to the worker that it belongs to.
   void submit_job(TentativeJob* job);
+  TableVersions& versions() { return environment_.versions; }
   Reservations& reservations() { return environment_.reservations; }
   BlockWaits& waits() { return waits_; }
   // The job waits for that block to end.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "block_history.h"
 #include "placement.h"
 #include "primary/engine.h"
 #include "query/open_cursor.h"
@@ -51,6 +52,8 @@ struct TentativeBlock {
   std::shared_ptr<const query::Catalog> catalog;
   std::set<TableId> tables;  // of it, likewise
   bool is_noted = false;     // among the holders of BlockWaits
+  // Of a block whose statements have to fit together (REPEATABLE READ, SERIALIZABLE). null: READ COMMITTED.
+  std::unique_ptr<BlockHistory> history;
 
   bool has_changes() const { return !redo.empty() || !sequences.empty(); }
 };
@@ -72,6 +75,7 @@ struct TentativeJob : Transaction {
   // Out: the statement needs the engine for itself (engine_transaction.h); nothing has happened.
   bool needs_exclusive = false;
   std::vector<query::OpenCursor> cursors;  // out
+  std::unique_ptr<BlockStep> step;         // of a statement of a block with a history, which gets it
   Completion completion;
 };
 

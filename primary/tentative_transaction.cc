@@ -5,6 +5,7 @@
 #include "engine_transaction.h"
 #include "partition_engine.h"
 #include "primary/blocks.h"
+#include "query/program_tables.h"
 #include "query/stopping.h"
 
 namespace scyper::primary {
@@ -12,15 +13,21 @@ namespace scyper::primary {
 namespace {
 // A block whose statements have applied so much again is faster where nothing is taken back.
 constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
+// So is one of many statements, each of which may run again before each later one.
+constexpr size_t kStepsMax = 1000;
+constexpr size_t kHistoryBytesMax = size_t{16} << 20;
 // A block that would run alone has met reserved rows so often: new blocks give way to it,
 constexpr int kPatience = 2;
 // for so long at most, because it may wait for a client that thinks for ever.
 constexpr int64_t kWayNs = 1'000'000'000;
 }  // namespace
 
-TentativeTransaction::TentativeTransaction(PartitionEngine* engine, BlockId id)
+TentativeTransaction::TentativeTransaction(PartitionEngine* engine, BlockId id, BlockLevel level)
     : engine_(engine), lsn_(engine->last_lsn()), block_(id) {
   engine_->waits().open(id);
+  if (level == BlockLevel::kReadCommitted) return;
+  block_.history = std::make_unique<BlockHistory>();
+  engine_->versions().watch();
 }
 
 TentativeTransaction::~TentativeTransaction() {
@@ -31,6 +38,8 @@ TentativeTransaction::~TentativeTransaction() {
 // Whoever waits for the block goes on.
 void TentativeTransaction::end() {
   if (std::exchange(has_ended_, true)) return;
+  if (block_.history != nullptr) engine_->versions().unwatch();
+  if (image_ != nullptr) engine_->versions().release_image();
   BlockId own = block_.id;
   engine_->starved_block().compare_exchange_strong(own, 0);
   engine_->reservations().release(block_.id, 0, &block_.held);
@@ -47,14 +56,14 @@ Status TentativeTransaction::run_job(TentativeJob* job) {
 Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                                      const StatementLimits& limits) {
   if (exclusive_ != nullptr) return exclusive_->execute(sql, parameters, result, limits);
+  SCYPER_RETURN_IF_ERROR(take_reads());
   TentativeJob job(&block_, TentativeJob::Kind::kStatement);
   query::ValueArena arena;
   SCYPER_ASSIGN_OR_RETURN(auto statement, engine_->find_for_block(sql, parameters, &job.arguments, &arena));
   if (statement->prepared().kind() == query::Prepared::Kind::kRows)
     return engine_->execute(sql, parameters, result, limits);
   if (block_.held.empty()) SCYPER_RETURN_IF_ERROR(give_way(statement, limits));
-  const bool is_tentative =
-      statement->is_program() && block_.applied_bytes <= kAppliedBytesMax && !engine_->has_temporary_tables_of(limits);
+  const bool is_tentative = statement->is_program() && !is_too_long() && !engine_->has_temporary_tables_of(limits);
   if (block_.time_us == 0) block_.time_us = limits.time_us;
   if (is_tentative) {
     job.statement = last_statement_ = statement;
@@ -62,6 +71,7 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
     job.cancelled = limits.cancelled;
     job.settings = limits.settings;
     job.changed_settings = limits.changed_settings;
+    if (block_.history != nullptr) job.step = make_step(statement, job.arguments, limits);
     std::swap(job.result, *result);
     Status status = run_job(&job);
     std::swap(job.result, *result);
@@ -70,6 +80,111 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
     if (!job.needs_exclusive) return status;
   }
   return execute_alone(sql, parameters, result, limits, statement);
+}
+
+StatusOr<ShortRead> TentativeTransaction::execute_short(std::string_view sql, std::span<const Datum> parameters,
+                                                        query::ResultSet* result, const StatementLimits& limits) {
+  if (exclusive_ == nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(const ShortRead verdict, engine_->judge(sql, parameters));
+    if (verdict != ShortRead::kDone) return verdict;
+  }
+  SCYPER_RETURN_IF_ERROR(execute(sql, parameters, result, limits));
+  return ShortRead::kDone;
+}
+
+// --- queries on a snapshot ---
+
+// A snapshot with all LSNs up to the one read here has all that the image counts in full. What it counts in part
+// changes once more (table_versions.h).
+void TentativeTransaction::begin_snapshot() {
+  BlockHistory* history = block_.history.get();
+  if (history == nullptr || image_ != nullptr) return;
+  TableVersions& versions = engine_->versions();
+  versions.hold_image();
+  image_ = std::make_unique<TableVersions::Image>(versions.image());
+  history->changes_of_all = (*image_)[TableVersions::kAll];
+  history->catalog_version = engine_->catalog()->version;
+  history->lsn = engine_->last_lsn();
+}
+
+// The queries become statements that ran before all others. Plans are not what a block relies on.
+Status TentativeTransaction::take_reads() {
+  for (const auto& read : std::exchange(reads_, {})) {
+    auto step = step_of(*read);
+    // its tables are others now, or it cannot run beside changes
+    if (!step.ok()) return unlike_before();
+    if (*step == nullptr) continue;
+    block_.history->is_checked =
+        (block_.history->steps.empty() || block_.history->is_checked) && read->lsn == block_.history->lsn;
+    block_.history->add(*std::move(step));
+  }
+  return {};
+}
+
+StatusOr<std::unique_ptr<BlockStep>> TentativeTransaction::step_of(const SnapshotRead& read) const {
+  std::vector<Datum> arguments;
+  query::ValueArena arena;
+  SCYPER_ASSIGN_OR_RETURN(auto statement,
+                          engine_->find_for_block(read.text, read.arguments.values(), &arguments, &arena));
+  if (!statement->is_program()) return sql_error("0A000", "the query cannot run beside changes");
+  StatementLimits limits;
+  limits.settings = read.settings.get();
+  auto step = make_step(statement, arguments, limits);
+  step->rows = read.rows;
+  step->is_part = !read.is_whole;
+  step->place = statement->classification().place(arguments);
+  step->slots.assign(1, TableVersions::kAll);
+  std::vector<const storage::Table*> tables;
+  SCYPER_ASSIGN_OR_RETURN(const auto program, engine_->database().program_of(statement->prepared()));
+  if (query::shows_plan(*program)) return std::unique_ptr<BlockStep>();
+  step->is_dynamic = !query::add_tables(*program, &tables);
+  for (const storage::Table* table : tables) {
+    for (uint32_t i = 0; i < table->partition_count(); ++i)
+      step->slots.push_back(TableVersions::slot_of(table->partition(i)));
+  }
+  step->is_unsure = image_ == nullptr || read.lsn < block_.history->lsn;
+  for (const TableVersions::Slot slot : step->slots) step->versions += image_ == nullptr ? 0 : (*image_)[slot];
+  return step;
+}
+
+bool TentativeTransaction::give_reads(std::vector<std::shared_ptr<SnapshotRead>>* reads) const {
+  if (block_.history == nullptr || exclusive_ != nullptr || block_.has_changes() || !block_.held.empty()) return false;
+  for (const auto& step : block_.history->steps) {
+    if (step->kind != BlockStep::Kind::kStatement) continue;
+    const auto& statement = static_cast<const PreparedStatement&>(*step->statement);
+    if (!step->failure.empty() || step->drawn.has_values() || !statement.classification().is_read_only()) return false;
+    auto read = std::make_shared<SnapshotRead>();
+    read->text = statement.text();
+    read->types = statement.parameter_types();
+    for (size_t i = 0; i < read->types.size(); ++i) read->arguments.append(read->types[i], step->arguments.values()[i]);
+    read->settings = step->settings;
+    read->rows = step->rows;
+    read->is_whole = true;
+    reads->push_back(std::move(read));
+  }
+  return true;
+}
+
+bool TentativeTransaction::is_too_long() const {
+  if (block_.applied_bytes > kAppliedBytesMax) return true;
+  const BlockHistory* history = block_.history.get();
+  return history != nullptr && (history->steps.size() > kStepsMax || history->bytes > kHistoryBytesMax);
+}
+
+// What the statement needs to run again.
+std::unique_ptr<BlockStep> TentativeTransaction::make_step(const std::shared_ptr<const Statement>& statement,
+                                                           std::span<const Datum> arguments,
+                                                           const StatementLimits& limits) const {
+  auto step = std::make_unique<BlockStep>();
+  step->statement = statement;
+  for (size_t i = 0; i < arguments.size(); ++i) step->arguments.append(statement->parameter_types()[i], arguments[i]);
+  if (limits.settings == nullptr) return step;
+  const auto& steps = block_.history->steps;
+  const bool is_as_before =
+      !steps.empty() && steps.back()->settings != nullptr && *steps.back()->settings == *limits.settings;
+  step->settings =
+      is_as_before ? steps.back()->settings : std::make_shared<const query::SettingValues>(*limits.settings);
+  return step;
 }
 
 // The first statement of the block that runs alone. If it meets a row that another block has reserved, it has left no
@@ -136,6 +251,7 @@ Status TentativeTransaction::become_exclusive() {
 }
 
 StatusOr<std::unique_ptr<CopyIn>> TentativeTransaction::open_copy(std::string_view sql) {
+  SCYPER_RETURN_IF_ERROR(take_reads());
   if (exclusive_ == nullptr) SCYPER_RETURN_IF_ERROR(become_exclusive());
   return exclusive_->open_copy(sql);
 }
@@ -152,6 +268,7 @@ Status TentativeTransaction::describe(std::string_view sql, const StatementLimit
 Status TentativeTransaction::set_savepoint() {
   if (exclusive_ != nullptr) return exclusive_->set_savepoint();
   block_.savepoints.push_back({block_.redo.size(), block_.held.size()});
+  if (block_.history != nullptr) block_.history->set_savepoint();
   return {};
 }
 
@@ -159,6 +276,7 @@ Status TentativeTransaction::roll_back_to(size_t savepoint) {
   if (exclusive_ != nullptr) return exclusive_->roll_back_to(savepoint);
   block_.savepoints.resize(savepoint + 1);
   block_.redo.resize(block_.savepoints.back().redo_bytes);
+  if (block_.history != nullptr) block_.history->roll_back_to(savepoint);
   engine_->reservations().release(block_.id, block_.savepoints.back().held, &block_.held);
   engine_->waits().wake(block_.id);
   return {};
@@ -167,6 +285,7 @@ Status TentativeTransaction::roll_back_to(size_t savepoint) {
 Status TentativeTransaction::release(size_t savepoint) {
   if (exclusive_ != nullptr) return exclusive_->release(savepoint);
   block_.savepoints.resize(savepoint);
+  if (block_.history != nullptr) block_.history->release(savepoint);
   return {};
 }
 
@@ -192,9 +311,9 @@ std::vector<query::OpenCursor> TentativeTransaction::take_cursors() {
   return cursors;
 }
 
-StatusOr<std::unique_ptr<OpenTransaction>> begin_block(Engine* engine) {
+StatusOr<std::unique_ptr<OpenTransaction>> begin_block(Engine* engine, BlockLevel level) {
   auto* node = dynamic_cast<PartitionEngine*>(engine);
-  return node == nullptr ? engine->begin() : node->begin_tentative();
+  return node == nullptr ? engine->begin() : node->begin_tentative(level);
 }
 
 }  // namespace scyper::primary

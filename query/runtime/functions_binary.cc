@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 #include "types/binary.h"
 #include "types/digits.h"
@@ -59,13 +60,16 @@ Status check_encoding(std::string_view name, bool is_source) {
 
 extern "C" {
 
-// Programs that call it are logged as row changes: what was drawn is in them.
-SCYPER_FUNCTION(gen_random_uuid) {
+SCYPER_FUNCTION(drawn_uuid) {
   uint8_t bytes[kUuidBytes];  // of the system: children of one process never draw the same
   if (getentropy(bytes, sizeof(bytes)) != 0) return c->fail("58000", "the system gives no random bytes");
   bytes[6] = static_cast<uint8_t>((bytes[6] & 0x0f) | 0x40);  // RFC 4122: version 4, variant 1
   bytes[8] = static_cast<uint8_t>((bytes[8] & 0x3f) | 0x80);
   return *out = datum_of_uuid(bytes), 0;
+}
+// Programs that call it are logged as row changes: what was drawn is in them.
+SCYPER_FUNCTION(gen_random_uuid) {
+  return drawn_call<&fn_drawn_uuid, TypeId::kUuid, kNoText>(c, args, count, out, types);
 }
 SCYPER_FUNCTION(encode) {
   std::string text;

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <thread>
 
+#include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 #include "runtime/spill_space.h"
 #include "types/datetime.h"
@@ -73,9 +74,9 @@ SCYPER_FUNCTION(pg_sleep_for) {
 
 }  // namespace
 
-SCYPER_DEFINE_FUNCTION(clock_timestamp)
-SCYPER_DEFINE_FUNCTION(timeofday)
-SCYPER_DEFINE_FUNCTION(pg_sleep)
-SCYPER_DEFINE_FUNCTION(pg_sleep_for)
+SCYPER_DEFINE_DRAWN_FUNCTION(clock_timestamp, kTimestamptz, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(timeofday, kText, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(pg_sleep, kInt8, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(pg_sleep_for, kInt8, kNoText)
 
 }  // namespace scyper::query

@@ -3,6 +3,7 @@
 #include "compile/program_parts.h"
 #include "compile/temporary.h"
 #include "query/deferred_checks.h"
+#include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 
 // Advisory locks. Those of a transaction are free unless a session holds them: what asks for one runs beside no other
@@ -91,12 +92,12 @@ SCYPER_DEFINE_FUNCTION(advisory_lock)
 SCYPER_DEFINE_FUNCTION(advisory_lock_shared)
 SCYPER_DEFINE_FUNCTION(try_advisory_lock)
 SCYPER_DEFINE_FUNCTION(try_advisory_lock_shared)
-SCYPER_DEFINE_FUNCTION(session_lock)
-SCYPER_DEFINE_FUNCTION(session_lock_shared)
-SCYPER_DEFINE_FUNCTION(try_session_lock)
-SCYPER_DEFINE_FUNCTION(try_session_lock_shared)
-SCYPER_DEFINE_FUNCTION(session_unlock)
-SCYPER_DEFINE_FUNCTION(session_unlock_shared)
-SCYPER_DEFINE_FUNCTION(session_unlock_all)
+SCYPER_DEFINE_DRAWN_FUNCTION(session_lock, kText, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(session_lock_shared, kText, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(try_session_lock, kBool, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(try_session_lock_shared, kBool, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(session_unlock, kBool, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(session_unlock_shared, kBool, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(session_unlock_all, kText, kNoText)
 
 }  // namespace scyper::query

@@ -1,5 +1,6 @@
 #include <random>
 
+#include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 
 namespace scyper::query {
@@ -23,6 +24,6 @@ SCYPER_FUNCTION(random) {
 
 }  // namespace
 
-SCYPER_DEFINE_FUNCTION(random)
+SCYPER_DEFINE_DRAWN_FUNCTION(random, kFloat8, kNoText)
 
 }  // namespace scyper::query

@@ -7,6 +7,7 @@
 #include "parse/printer.h"
 #include "query/definitions.h"
 #include "runtime/catalog_map.h"
+#include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 
 // nextval(), setval(), currval(), lastval(). What a session has drawn is known within a transaction only.
@@ -137,10 +138,15 @@ SCYPER_FUNCTION(lastval) {
 
 }  // namespace
 
-SCYPER_SEQUENCE_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
+SCYPER_DEFINE_DRAWN_FUNCTION(nextval, kInt8, 0)
+SCYPER_DEFINE_DRAWN_FUNCTION(nextval_of_id, kInt8, kNoText)
+SCYPER_DEFINE_FUNCTION(permitted_sequence)
+SCYPER_DEFINE_DRAWN_FUNCTION(setval, kInt8, 0)
+SCYPER_DEFINE_DRAWN_FUNCTION(currval, kInt8, 0)
+SCYPER_DEFINE_DRAWN_FUNCTION(lastval, kInt8, kNoText)
 SCYPER_DEFINE_FUNCTION(sequence_on_path)
-SCYPER_DEFINE_FUNCTION(sequence_value)
-SCYPER_DEFINE_FUNCTION(sequence_called)
-SCYPER_DEFINE_FUNCTION(sequence_last_value)
+SCYPER_DEFINE_DRAWN_FUNCTION(sequence_value, kInt8, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(sequence_called, kBool, kNoText)
+SCYPER_DEFINE_DRAWN_FUNCTION(sequence_last_value, kInt8, kNoText)
 
 }  // namespace scyper::query

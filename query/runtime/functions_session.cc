@@ -7,6 +7,7 @@
 #include "query/session_activity.h"
 #include "query/settings.h"
 #include "query/transaction_number.h"
+#include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 
 // What kits ask about transactions and sessions.
@@ -83,7 +84,7 @@ SCYPER_FUNCTION(pg_terminate_backend) { return signal(c, args, SessionSignal::kT
 SCYPER_DEFINE_FUNCTION(txid_current)
 SCYPER_DEFINE_FUNCTION(pg_notify)
 SCYPER_DEFINE_FUNCTION(pg_backend_pid)
-SCYPER_DEFINE_FUNCTION(pg_cancel_backend)
-SCYPER_DEFINE_FUNCTION(pg_terminate_backend)
+SCYPER_DEFINE_DRAWN_FUNCTION(pg_cancel_backend, kBool, 1)
+SCYPER_DEFINE_DRAWN_FUNCTION(pg_terminate_backend, kBool, 1)
 
 }  // namespace scyper::query

@@ -205,6 +205,21 @@ class Session {
   // In the open transaction of the block, which its first statement that writes begins.
   StatusOr<std::unique_ptr<Answer>> run_in_block(const Statement& statement, std::span<const Datum> arguments);
   Status open_block();
+  // --- blocks in REPEATABLE READ and SERIALIZABLE (session_isolation.cc) ---
+  void watch_reads();
+  StatusOr<std::unique_ptr<Answer>> watch_answer(std::unique_ptr<Answer> answer, const Statement& statement,
+                                                 std::span<const Datum> arguments);
+  bool may_read_serially(const Statement& statement) const;
+  StatusOr<std::unique_ptr<Answer>> go_on_with_snapshot(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<std::unique_ptr<Answer>> query_snapshot(const Statement& statement, std::span<const Datum> arguments);
+  Status find_on_snapshot(const std::shared_ptr<primary::SnapshotRead>& read);
+  void note_conflict(const Status& status);
+  bool may_leave_worker(const Statement& statement) const;
+  StatusOr<std::unique_ptr<Answer>> read_in_block(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<primary::ShortRead> run_short(const Statement& statement, std::span<const Datum> arguments,
+                                         query::ResultSet* result);
+  StatusOr<std::unique_ptr<Answer>> read_serially(const Statement& statement, std::span<const Datum> arguments);
+  // --- ---
   // The statement as this session understands it.
   std::string with_path(std::string_view sql) const;
   void note_act(const Statement& statement, const Status& status);
@@ -302,8 +317,13 @@ class Session {
     std::map<std::string, std::string> local_settings;
   };
   std::vector<Savepoint> savepoints_;
-  std::string source_;                               // the text in which the statement that runs came
-  std::unique_ptr<primary::OpenTransaction> open_;   // the block's, once it has written; null: none
+  std::string source_;                              // the text in which the statement that runs came
+  std::unique_ptr<primary::OpenTransaction> open_;  // the block's, once it has written; null: none
+  // Of a block that may write and reads on a snapshot: becomes open_ once the block writes, and finds then whether its
+  // reads still hold. null: none.
+  std::unique_ptr<primary::OpenTransaction> watcher_;
+  bool has_only_read_ = true;      // the block
+  bool prefers_snapshot_ = false;  // the last block in SERIALIZABLE has only read and has failed with 40001
   std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on
   std::optional<query::Receipt> receipt_;            // of the last query
   std::vector<Datum> row_;                           // as it is sent, and what was read anew for it

@@ -151,6 +151,7 @@ StatusOr<std::unique_ptr<Answer>> Session::close_block(const SessionCommand& com
   }
   const Status committed = open != nullptr && !is_undone ? open->commit() : Status();
   if (!committed.ok()) settings_->take_back(0);
+  if (!is_undone && committed.ok()) prefers_snapshot_ = false;
   drop_portals(!is_undone && committed.ok());
   leave_block();
   SCYPER_RETURN_IF_ERROR(committed);
@@ -175,6 +176,8 @@ void Session::leave_block() {
   block_ = Block::kNone;
   is_implicit_ = false;
   open_.reset();
+  watcher_.reset();
+  has_only_read_ = true;
   savepoints_.clear();
   local_settings_.clear();
   if (settings_.has_value()) settings_->end_block();  // a session that has not begun has none

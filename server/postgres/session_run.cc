@@ -64,6 +64,7 @@ StatusOr<query::QueryOptions> Session::query_options() {
   options.time_us = block_time_us_;
   if (block_ == Block::kNone || !settings_->is_isolated()) return options;
   if (pinned_ == 0) {
+    watch_reads();
     query::Freshness freshness = options.freshness;
     SCYPER_RETURN_IF_ERROR(context_->node->router.pin(&freshness));
     query::Receipt receipt;
@@ -93,11 +94,22 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   // rows that a block locks stay as they are until its end
   const bool locks = statement.command.locks_rows && block_ != Block::kNone;
   if (locks && settings_->is_read_only()) return read_only_error();
+  if (open_ != nullptr && !has_temporary && !locks && may_leave_worker(statement))
+    return read_in_block(statement, arguments);
   if (open_ != nullptr || has_temporary || locks) return run_transaction(statement, arguments);
   if (may_run_on_worker(statement)) {
     SCYPER_ASSIGN_OR_RETURN(auto answer, run_on_worker(statement, arguments));
     if (answer != nullptr) return answer;
   }
+  if (may_read_serially(statement)) {
+    SCYPER_ASSIGN_OR_RETURN(auto answer, read_serially(statement, arguments));
+    if (answer != nullptr) return answer;
+  }
+  return query_snapshot(statement, arguments);
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::query_snapshot(const Statement& statement,
+                                                          std::span<const Datum> arguments) {
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
   const std::string text = with_path(statement.command.text);
@@ -107,6 +119,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   run.options.argument_types = &statement.parameters;
   run.is_here = block_ != Block::kNone || query::mentions_activity(statement.command.text);
   auto answer = run_query(context_->node, run);
+  if (answer.ok() && watcher_ != nullptr) return watch_answer(*std::move(answer), statement, arguments);
   if (answer.ok() || !is_for_transactions(answer.status())) return answer;
   if (!settings_->is_read_only()) return run_transaction(statement, arguments);
   const auto catalog = context_->node->engine->catalog();
@@ -150,14 +163,16 @@ std::string Session::with_path(std::string_view sql) const {
 
 // What the block has read before it writes is still so, where its isolation promises that.
 Status Session::open_block() {
-  SCYPER_ASSIGN_OR_RETURN(
-      open_, settings_->is_isolated() ? context_->node->engine->begin() : primary::begin_block(context_->node->engine));
-  const bool has_changed = pinned_ != 0 && receipt_.has_value() && receipt_->lsn != open_->lsn();
-  if (has_changed && settings_->is_isolated()) {
-    open_.reset();
+  const bool is_isolated = settings_->is_isolated();
+  if (is_isolated && pinned_ != 0 && watcher_ == nullptr) {
     return with_hint(sql_error("40001", "could not serialize access due to concurrent update"),
-                     "The block has read before others wrote. The transaction might succeed if retried, or in READ "
-                     "COMMITTED.");
+                     "The block has read before this node took changes. The transaction might succeed if retried.");
+  }
+  if (is_isolated && watcher_ != nullptr) {
+    open_ = std::move(watcher_);
+  } else {
+    const auto level = is_isolated ? primary::BlockLevel::kSerializable : primary::BlockLevel::kReadCommitted;
+    SCYPER_ASSIGN_OR_RETURN(open_, primary::begin_block(context_->node->engine, level));
   }
   for (size_t i = 0; i < savepoints_.size(); ++i) SCYPER_RETURN_IF_ERROR(open_->set_savepoint());
   return {};
@@ -171,10 +186,12 @@ void Session::note_act(const Statement& statement, const Status& status) {
 
 StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& statement, std::span<const Datum> arguments) {
   if (open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
+  has_only_read_ = has_only_read_ && statement.command.kind == query::CommandKind::kQuery;
   return run_counted(statement.command.text, [&](query::ResultSet* result) {
     const Status status =
         open_->execute(with_path(statement.command.text), arguments, result, limits(statement.command.text));
     note_act(statement, status);
+    note_conflict(status);
     return status;
   });
 }
@@ -192,7 +209,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& stat
                                                            std::span<const Datum> arguments) {
   SCYPER_RETURN_IF_ERROR(enter_pipeline(statement.command.text));
   // the last statement of a message whose others have only read needs no transaction that waits for its client
-  const bool is_alone = is_implicit_ && is_last_ && open_ == nullptr;
+  const bool is_alone = is_implicit_ && is_last_ && open_ == nullptr && watcher_ == nullptr;
   return block_ == Block::kNone || is_alone ? run_by_itself(statement, arguments) : run_in_block(statement, arguments);
 }
 

@@ -163,6 +163,10 @@ bool SessionSettings::is_isolated() const {
   return isolation == "serializable" || isolation == "repeatable read";
 }
 
+bool SessionSettings::is_serializable() const {
+  return values_.find("transaction_isolation")->second.value == "serializable";
+}
+
 void SessionSettings::begin_block() {
   is_in_block_ = true;
   changes_.clear();

@@ -62,7 +62,8 @@ class SessionSettings {
   std::string with_path(std::string_view sql, bool has_temporary_tables = false) const;
   const std::string& temporary_schema() const { return temporary_schema_; }
   // Whether a transaction block reads one state of the database from its beginning to its end.
-  bool is_isolated() const;
+  bool is_isolated() const;  // REPEATABLE READ or SERIALIZABLE
+  bool is_serializable() const;
   const query::Freshness& freshness() const { return freshness_; }
   int64_t statement_timeout_us() const { return statement_timeout_us_; }
   int64_t idle_timeout_us() const { return idle_timeout_us_; }  // in a transaction block; 0 = none

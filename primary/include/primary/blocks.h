@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "primary/engine.h"
@@ -7,8 +8,13 @@
 
 namespace scyper::primary {
 
-// A transaction of several statements that stops nobody: others run between its statements, and each statement sees
-// what was committed before it (READ COMMITTED). Engine::begin() waits until it has the engine for itself.
-StatusOr<std::unique_ptr<OpenTransaction>> begin_block(Engine* engine);
+enum class BlockLevel : uint8_t {
+  kReadCommitted,  // each statement sees what was committed before it
+  kSerializable,   // all statements see one state, which is still there at COMMIT; else 40001
+};
+
+// A transaction of several statements that stops nobody: others run between its statements. Engine::begin() waits until
+// it has the engine for itself.
+StatusOr<std::unique_ptr<OpenTransaction>> begin_block(Engine* engine, BlockLevel level = BlockLevel::kReadCommitted);
 
 }  // namespace scyper::primary

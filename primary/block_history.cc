@@ -18,11 +18,6 @@ Placement together(const Placement& a, const Placement& b) {
   return {Placement::Kind::kCrossing, 0};
 }
 
-Status unlike_before() {
-  return with_hint(sql_error("40001", "could not serialize access due to read/write dependencies among transactions"),
-                   "The transaction might succeed if retried.");
-}
-
 void BlockHistory::add(std::unique_ptr<BlockStep> step) {
   reads = together(reads, step->place);
   bytes += step->bytes();

@@ -188,6 +188,7 @@ void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old
     b_.set_block(changed);
   }
   if (reaction.action != nullptr) {
+    triggered_.restart();
     begin_action(*reaction.action);
     gen_rows_of_dml(*reaction.action, [](const Values&) {});
   } else {
@@ -246,6 +247,11 @@ Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictStat
       b_.branch(is_second, raise_block(RuntimeError::kConflictTwice), first, 2);
       b_.set_block(first);
     }
+    if (const Reg touched = triggered_.is_touched(partition, found); touched != ir::kNoReg) {
+      Block first = b_.new_block();
+      b_.branch(touched, raise_block(RuntimeError::kConflictTwice), first, 2);
+      b_.set_block(first);
+    }
     open_row(&target, partition, found);
     RowSource& excluded = sources_[dml.conflict->excluded->id];
     excluded.relation = dml.conflict->excluded.get();
@@ -257,6 +263,7 @@ Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictStat
     // what WHERE or a trigger leaves alone may come again
     const auto noted = changed_rows_;
     if (state.seen != ir::kNoReg) changed_rows_[dml.table.get()] = state.seen;
+    triggered_.check_untouched(*update, false, partition, found, next);
     gen_change_row(*update, state.descriptor, assigned, returning);
     changed_rows_ = noted;
     sources_.erase(dml.conflict->excluded->id);

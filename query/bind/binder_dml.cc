@@ -274,11 +274,16 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   } else if (insert.source != nullptr) {
     SCYPER_ASSIGN_OR_RETURN(given, wrap_insert_query(&query, targets, schema));
   }
+  const auto is_drawn = [&](uint32_t column) {
+    return insert.overriding == ast::Overriding::kUser && rules_of(schema) != nullptr &&
+           rules_of(schema)->columns[column].identity != Identity::kNone;
+  };
+  for (size_t i = 0; is_values && !query->from.empty() && i < targets.size(); i++)  // rows of VALUES
+    if (is_drawn(targets[i].column))
+      for (auto& row : query->from[0].relation->rows) row[i] = make_null(row[i]->type, -1);
   for (uint32_t c = 0; c < visible; c++) {
     BoundPtr value;
-    bool is_drawn = insert.overriding == ast::Overriding::kUser && rules_of(schema) != nullptr &&
-                    rules_of(schema)->columns[c].identity != Identity::kNone;
-    if (!is_drawn) {
+    if (!is_drawn(c)) {
       SCYPER_ASSIGN_OR_RETURN(value, given_value(targets, &given, c, schema));
     }
     if (value == nullptr) {

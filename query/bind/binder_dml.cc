@@ -278,9 +278,14 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
     return insert.overriding == ast::Overriding::kUser && rules_of(schema) != nullptr &&
            rules_of(schema)->columns[column].identity != Identity::kNone;
   };
-  for (size_t i = 0; is_values && !query->from.empty() && i < targets.size(); i++)  // rows of VALUES
-    if (is_drawn(targets[i].column))
-      for (auto& row : query->from[0].relation->rows) row[i] = make_null(row[i]->type, -1);
+  for (size_t r = 0; is_values && !query->from.empty() && r < insert.source->values.size(); r++) {
+    const auto& row = insert.source->values[r];
+    for (size_t i = 0; i < row.size() && row.size() == targets.size(); i++) {
+      BoundPtr& value = query->from[0].relation->rows[r][i];
+      if (row[i]->kind == ast::ExprKind::kDefaultMarker && is_drawn(targets[i].column))
+        value = make_null(value->type, -1);  // the column's own value is drawn once
+    }
+  }
   for (uint32_t c = 0; c < visible; c++) {
     BoundPtr value;
     if (!is_drawn(c)) {

@@ -111,6 +111,15 @@ bool Definer::rules_contain(const std::function<bool(const std::string&)>& has) 
                      [&](const auto& view) { return has(view.second->query); });
 }
 
+namespace {
+// Whether what follows in parentheses is no list of arguments.
+bool stands_before_group(const Token& token) {
+  static constexpr std::string_view kWords[] = {"and", "or", "not", "in", "between", "like", "when", "then", "else"};
+  return token.kind == TokenKind::kWord &&
+         std::find(std::begin(kWords), std::end(kWords), value_of(token)) != std::end(kWords);
+}
+}  // namespace
+
 // Whether a rule or a view may mean the label. A literal means it beside a value of the type, and where the text names
 // the type or calls something that may take it.
 bool Definer::names_label(const EnumType& type, const std::string& label) {
@@ -121,10 +130,14 @@ bool Definer::names_label(const EnumType& type, const std::string& label) {
   const auto means = [&](const std::string& text, bool is_beside) {
     if (text.find(literal) == std::string::npos) return false;
     const auto tokens = scan(text);
-    return is_beside || !tokens.ok() || std::any_of(tokens->begin(), tokens->end(), [&](const Token& token) {
-             const bool is_name = token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier;
-             return token.text == "(" || (is_name && bare_name(value_of(token)) == bare_name(type.name));
-           });
+    if (is_beside || !tokens.ok()) return true;
+    for (size_t i = 0; i < tokens->size(); i++) {
+      const Token& token = (*tokens)[i];
+      const bool is_name = token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier;
+      if (is_name && bare_name(value_of(token)) == bare_name(type.name)) return true;
+      if (is_name && i + 1 < tokens->size() && (*tokens)[i + 1].text == "(" && !stands_before_group(token)) return true;
+    }
+    return false;
   };
   for (const auto& [name, domain] : next().domains) {
     if (means(domain->default_text, is_of(domain->base))) return true;

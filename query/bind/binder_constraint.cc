@@ -164,7 +164,7 @@ StatusOr<BoundPtr> Binder::bind_rule(std::string_view text, const Relation* row,
   InnerText inner(this, text);
   const RuleTextScope rule;
   aggregate_clause_ = clause;
-  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));
+  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text, TextOf::kSystem));
   Scope scope;
   if (row != nullptr) scope.add(row, false);
   return bind(*expr, row != nullptr ? &scope : nullptr);
@@ -570,7 +570,7 @@ Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSc
 
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_action(std::string text, BoundDml*) {
   InnerText inner(this, text);
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text, TextOf::kSystem));
   return bind_dml(*statements[0]);
 }
 

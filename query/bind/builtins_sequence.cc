@@ -100,7 +100,7 @@ void add_lock_functions(BuiltinTable* t) {
     builtin.strict = false;
   }
   add(" lock_unnamed", {}, T::kBool, k_fn_lock_unnamed);
-  t->runtime(" may_lock", {T::kBool, T::kText}, T::kBool, k_fn_may_lock);  // LOCK TABLE
+  t->runtime("scyper_may_lock", {T::kBool, T::kText}, T::kBool, k_fn_may_lock);  // LOCK TABLE
   t->runtime("hashtext", {T::kText}, T::kInt4, k_fn_hashtext);
   t->runtime("hashtextextended", {T::kText, T::kInt8}, T::kInt8, k_fn_hashtextextended);
 }

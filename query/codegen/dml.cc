@@ -234,11 +234,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
   };
   const bool is_pipelined =
       !reads_table(*dml.source, dml.table.get(), true) && (dml.triggers == nullptr || !reads_any_table(*dml.source));
-  if (is_pipelined) {
-    gen_query(*dml.source, insert_row);
-  } else {
-    gen_buffered(*dml.source, insert_row);
-  }
+  is_pipelined ? gen_query(*dml.source, insert_row) : gen_buffered(*dml.source, insert_row);
   if (schema.scheme != storage::PartitionScheme::kShared)
     note_route(dml.source->outputs[schema.partition_column].expr.get());
   sources_.erase(relation.id);

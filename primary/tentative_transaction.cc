@@ -10,8 +10,6 @@
 namespace scyper::primary {
 
 namespace {
-// A block whose statements have applied so much again is faster where nothing is taken back.
-constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
 // A block that would run alone has met reserved rows so often: new blocks give way to it,
 constexpr int kPatience = 2;
 // for so long at most, because it may wait for a client that thinks for ever.
@@ -53,8 +51,9 @@ Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum
   if (statement->prepared().kind() == query::Prepared::Kind::kRows)
     return engine_->execute(sql, parameters, result, limits);
   if (block_.held.empty()) SCYPER_RETURN_IF_ERROR(give_way(statement, limits));
-  const bool is_tentative =
-      statement->is_program() && block_.applied_bytes <= kAppliedBytesMax && !engine_->has_temporary_tables_of(limits);
+  // a block whose statements have applied so much again is faster where nothing is taken back
+  const bool is_small = block_.applied_bytes <= engine_->options().block_applied_bytes_max;
+  const bool is_tentative = statement->is_program() && is_small && !engine_->has_temporary_tables_of(limits);
   if (block_.time_us == 0) block_.time_us = limits.time_us;
   if (is_tentative) {
     job.statement = last_statement_ = statement;
@@ -132,6 +131,7 @@ Status TentativeTransaction::become_exclusive() {
   SCYPER_RETURN_IF_ERROR(exclusive->begin());
   SCYPER_RETURN_IF_ERROR(exclusive->adopt(&block_));
   exclusive_ = std::move(exclusive);
+  engine_->note_block_alone();
   return {};
 }
 

@@ -64,7 +64,6 @@ class Generator {
   Value with_null(Value value, Reg null);
   // result = null flags of args all 0 ? compute(args) : NULL
   Value strict(const Values& args, const SqlType& type, const std::function<Value(const Values&)>& compute);
-
   // --- errors ---
   void check(Reg status);          // I32: 0 goes on, else to the handler
   void raise(RuntimeError error);  // ends the block
@@ -565,6 +564,7 @@ class Generator {
   std::map<uint32_t, const Values*> groups_, aggregates_;
   const Values* outputs_ = nullptr;                                                  // values of kSubqueryOutput
   Block handler_ = 0, fail_block_ = 0, misclassified_block_ = 0, return_block_ = 0;  // fail: returns Outcome::kError
+  std::optional<int64_t> handler_mark_;  // place in the frame: of the block whose handlers are handler_
   std::map<std::pair<Block, int>, Block> raise_blocks_;
   std::map<uint32_t, LoopBlocks> labels_;
   uint32_t for_loops_ = 0;              // around the place at hand

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/names_on_path.h"
 #include "parse/sql_parser.h"
@@ -547,6 +548,7 @@ Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSc
   };
   std::vector<BoundPtr> conditions(1);
   SCYPER_ASSIGN_OR_RETURN(conditions[0], bind_text(text));
+  wait_for_referencing(child, conditions[0].get());
   if (keeps_replaced) {  // looked up as the owner of the referenced table
     const Role* saved = std::exchange(actor_, owner_of(catalog_, schema));
     auto replaced =

@@ -1,6 +1,7 @@
 #include "block_waits.h"
 
 #include "query/setting_values.h"
+#include "tentative_block.h"
 
 namespace scyper::primary {
 
@@ -24,11 +25,21 @@ Status why_over(const Transaction& transaction, int64_t lock_deadline_ns, int64_
   return {};
 }
 
+// A statement, rather than a block that waits for the node.
+bool raises_errors(const Transaction& transaction) {
+  const TentativeJob* job = TentativeJob::of(transaction);
+  return job == nullptr || job->kind == TentativeJob::Kind::kStatement;
+}
+
 }  // namespace
 
 Status deadlock_error() {
   return with_hint(sql_error("40P01", "deadlock detected"),
                    "Blocks wait for each other's rows. The transaction might succeed if retried.");
+}
+
+Status ended_wait_error(const EndedWait& wait) {
+  return wait.is_circle ? deadlock_error() : sql_error("55P03", "canceling statement due to lock timeout");
 }
 
 void BlockWaits::open(BlockId block) {
@@ -111,16 +122,25 @@ void BlockWaits::end(BlockId block) {
 std::vector<std::pair<Transaction*, Status>> BlockWaits::take_over(int64_t now_ns) {
   std::vector<std::pair<Transaction*, Status>> over;
   if (!any()) return over;
-  MutexLock lock(&mutex_);
-  for (auto& [id, block] : blocks_) {
-    std::erase_if(block.waiting, [&](const Waiting& waiting) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      Status why = why_over(*waiting.transaction, waiting.lock_deadline_ns, now_ns);
-      if (why.ok()) return false;
-      leave(waiting);
-      over.emplace_back(waiting.transaction, std::move(why));
-      return true;
-    });
+  std::vector<Transaction*> again;
+  {
+    MutexLock lock(&mutex_);
+    for (auto& [id, block] : blocks_) {
+      std::erase_if(block.waiting, [&](const Waiting& waiting) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        Status why = why_over(*waiting.transaction, waiting.lock_deadline_ns, now_ns);
+        if (why.ok()) return false;
+        leave(waiting);
+        if (sqlstate_of(why) == "55P03" && raises_errors(*waiting.transaction)) {
+          waiting.transaction->ended_waits.push_back({id, /*is_circle=*/false});
+          again.push_back(waiting.transaction);
+        } else {
+          over.emplace_back(waiting.transaction, std::move(why));
+        }
+        return true;
+      });
+    }
   }
+  for (Transaction* transaction : again) requeue_(transaction);
   return over;
 }
 

@@ -15,6 +15,7 @@ namespace scyper::primary {
 
 // Blocks wait for each other in a circle.
 Status deadlock_error();
+Status ended_wait_error(const EndedWait& wait);
 
 // Transactions that wait for an open block, which has reserved what they need. They have left no trace and hold no
 // worker. They are queued again when the block ends or gives something back, and end by themselves when their time is
@@ -45,7 +46,8 @@ class BlockWaits {
 
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
-  // Those whose time is over, who were cancelled, and why: the caller answers them.
+  // Those whose time is over, who were cancelled, and why: the caller answers them. A statement whose lock_timeout is
+  // over is queued again, so that it raises the error itself (Transaction::ended_waits).
   std::vector<std::pair<Transaction*, Status>> take_over(int64_t now_ns);
   // Nobody waits from now on; those who did: the caller answers them.
   std::vector<Transaction*> close();

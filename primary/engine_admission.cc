@@ -46,6 +46,7 @@ Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_
   transaction->time_us = time_us;
   transaction->crossing = false;
   transaction->retried_as_crossing = false;
+  transaction->ended_waits.clear();
   *lane = options_.workers;
   const PreparedStatement& statement = prepared_of(*transaction);
   size_t expected = statement.parameter_types().size();

@@ -15,8 +15,9 @@ constexpr auto kLook = std::chrono::milliseconds(20);  // how often a waiting wo
 Status over_time() {
   return with_hint(
       sql_error("25P03", "the transaction was rolled back: its client was idle for too long"),
-      "A transaction block that writes runs alone: all others wait for its client, for transaction_time_max at "
-      "most. A procedure does it all in one call.");
+      "A transaction block that defines something, or is large (block_changes_max, block_repeated_max, "
+      "block_locked_rows_max), runs alone: all others wait for its client, for transaction_time_max at most. A "
+      "procedure does it all in one call.");
 }
 }  // namespace
 

@@ -64,7 +64,7 @@ Executor::Executor(uint32_t number, ExecutorEnvironment* environment, std::uniqu
       scratch_(environment->options->scratch_bytes_max),
       redo_check_(environment->database),
       applier_([this](TableId id) { return applier_catalog_->find_table(id).get(); }, value_text),
-      locked_(environment) {
+      locked_(environment, [this](BlockId own, const storage::UndoEntry* before) { return find_holder(own, before); }) {
   share_.number = number;
   share_.count = environment->options->workers;
   share_.has_shared = false;
@@ -249,7 +249,7 @@ void Executor::enter(Transaction* transaction, const PreparedStatement& statemen
   context_.crossing = transaction->crossing ? 1 : 0;
   context_.error.set = false;
   deferred_.begin(/*is_block=*/false);
-  locked_.begin(0, /*keeps=*/false);
+  locked_.begin(0, /*keeps=*/false, log_.get(), &transaction->ended_waits);
   RedoMode mode = environment_->options->redo;
   // Rows lie in other places on a node that began from an archive, and tables of other sizes are planned otherwise: a
   // statement that reads them one after the other may give its new rows another order there, and other numbers.

@@ -164,7 +164,6 @@ class Executor {
   Verdict execute_now(Transaction* transaction) noexcept;
   StatusOr<BlockId> find_holder(BlockId own, const storage::UndoEntry* before);
   bool touches_reserved(const storage::UndoEntry* before) const;
-  BlockId holder_of_duplicate(BlockId own);
   BlockId find_obstacle(query::Outcome* outcome) noexcept;
   bool meets_block() noexcept;
   Verdict give_way(Transaction* transaction, BlockId holder) noexcept;

@@ -98,7 +98,7 @@ Status Executor::run_statement_open(query::ResultSet* result, const StatementLim
   context_.affected_rows = 0;
   context_.error = query::ErrorState();
   const query::StatementSettings::Scope settings(&settings_);
-  locked_.begin(open_block_, /*keeps=*/false);
+  locked_.begin(open_block_, /*keeps=*/false, log_.get(), nullptr);
   waits_for_ = 0;
   Status status = run();
   kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());  // of dynamic SQL

@@ -16,14 +16,6 @@ namespace scyper::primary {
 
 using query::Outcome;
 
-namespace {
-
-// A block that has changed more runs alone: each of its statements would apply all of it, and each row has a name among
-// the reservations.
-constexpr size_t kTentativeRedoBytesMax = size_t{1} << 20;
-
-}  // namespace
-
 // --- conflicts ---
 
 // The block that has reserved what the changes since `before` claim; 0: none.
@@ -58,24 +50,13 @@ bool Executor::touches_reserved(const storage::UndoEntry* before) const {
   return false;
 }
 
-// A statement has met a key that is there: of a row that a block has changed, so that it may go.
-BlockId Executor::holder_of_duplicate(BlockId own) {
-  if (!environment_->reservations.any() || !context_.error.set || context_.error.sqlstate != "23505") return 0;
-  const storage::ChangeLog::Conflict& conflict = log_->conflict();
-  if (conflict.partition == nullptr || !storage::is_live(conflict.partition, conflict.tid)) return 0;
-  char name[storage::kClaimBytesMax];
-  const auto row = storage::name_row(conflict.partition, conflict.tid, name);
-  if (!row.ok()) return 0;
-  return environment_->reservations.find_holder({conflict.partition, *row, storage::RowLock::kShare}, own);
-}
-
 // The block that a transaction has to wait for, once it has run or commits a part; 0: none.
 BlockId Executor::find_obstacle(Outcome* outcome) noexcept {
   const BlockId known = std::exchange(blocked_by_, 0);
   if (locked_.holder() != 0 && *outcome == Outcome::kError) return locked_.holder();
   if (known != 0 || !environment_->reservations.any()) [[likely]]
     return known;
-  if (*outcome != Outcome::kOk) return *outcome == Outcome::kError ? holder_of_duplicate(0) : 0;
+  if (*outcome != Outcome::kOk) return 0;
   const StatusOr<BlockId> holder = find_holder(0, nullptr);
   const bool fails = !holder.ok() || (*holder != 0 && has_committed_part_);
   if (!fails) return *holder;
@@ -102,14 +83,20 @@ Executor::Verdict Executor::give_way(Transaction* transaction, BlockId holder) n
 
 // The transaction has left no trace. If it waits, it is not this worker's any more.
 Executor::Verdict Executor::wait_for(Transaction* transaction, BlockId own, BlockId holder) noexcept {
+  for (const EndedWait& wait : transaction->ended_waits) {
+    if (wait.block != holder) continue;
+    transaction->status = ended_wait_error(wait);
+    transaction->result.clear_rows();
+    return Verdict::kAnswered;
+  }
   switch (environment_->waits->park(transaction, own, holder, now_ns())) {
     case BlockWaits::Parked::kYes:
       return Verdict::kParked;
     case BlockWaits::Parked::kHasEnded:
       return execute_now(transaction);
-    case BlockWaits::Parked::kCycle:
-      transaction->status = deadlock_error();
-      break;
+    case BlockWaits::Parked::kCycle:  // again, so that it raises the error itself
+      transaction->ended_waits.push_back({holder, /*is_circle=*/true});
+      return execute_now(transaction);
     case BlockWaits::Parked::kClosed:
       refuse(transaction, query::stopping_error(), Refusal::kStopping);
       break;
@@ -166,7 +153,7 @@ void Executor::enter_job(TentativeJob* job) noexcept {
   context_.error = query::ErrorState();
   context_.end_transaction = nullptr;  // COMMIT in a procedure: 2D000
   deferred_.begin(/*is_block=*/true);
-  locked_.begin(block->id, /*keeps=*/true);
+  locked_.begin(block->id, /*keeps=*/true, log_.get(), &job->ended_waits);
   if (!log_->records_redo()) log_->record_redo(true);
   query::TransactionNumber::begin_open(block->number);
 }
@@ -250,7 +237,8 @@ Status Executor::keep_sequences(TentativeBlock* block) {
 bool Executor::needs_exclusive(const storage::UndoEntry* before) const {
   if (!definitions_->empty() || definitions_->has_changed() || deferred_.reaches_end()) return true;
   if (locked_.needs_exclusive()) return true;
-  if (log_->redo_bytes() > kTentativeRedoBytesMax) return true;
+  // each of its statements would apply all of it, and each row has a name among the reservations
+  if (log_->redo_bytes() > environment_->options->block_redo_bytes_max) return true;
   for (const storage::UndoEntry* entry = log_->top(); entry != before; entry = entry->previous) {
     if (entry->kind == storage::UndoEntry::Kind::kDefinition) return true;
     if (entry->kind != storage::UndoEntry::Kind::kPayload &&
@@ -297,7 +285,7 @@ Outcome Executor::run_job_statement(TentativeJob* job, const Binding& binding, B
   Outcome outcome = run_marked(*binding.program, job, mark);
   if (outcome == Outcome::kMisclassified && !job->crossing) return outcome;
   if (outcome != Outcome::kOk) {
-    *holder = locked_.holder() != 0 ? locked_.holder() : holder_of_duplicate(block->id);
+    *holder = locked_.holder();
     if (*holder != 0) return outcome;
     if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
     Status status = status_of(context_.error);
@@ -417,8 +405,8 @@ Status Executor::check_reserved(const storage::ChangeLog::Mark& before) {
   if (waits_for_ == 0) return {};
   return with_hint(
       sql_error("40001", "could not serialize access due to concurrent update"),
-      "Another block has changed or locked the row, and this one runs alone. The transaction might succeed "
-      "if retried.");
+      "Another block has changed or locked the row, and this one runs alone. The transaction might succeed if retried. "
+      "Large blocks run alone: see block_changes_max, block_repeated_max and block_locked_rows_max.");
 }
 
 // An open transaction goes on with what a block has changed.

@@ -108,6 +108,7 @@ class PartitionEngine final : public Engine {
   int64_t now_ns() { return environment_.clock.monotonic_ns(); }
   // A block that runs alone next, but finds that others have reserved its rows again and again; 0: none.
   std::atomic<BlockId>& starved_block() { return starved_block_; }
+  void note_block_alone() { counters_.blocks_alone.fetch_add(1, std::memory_order_relaxed); }
   // For an open transaction, which waits in it. Errors: this node takes no changes.
   Status push_open(ExclusiveWork* work);
   bool is_stopping() const { return rendezvous_.is_closing(); }

@@ -24,17 +24,26 @@ void Reservations::count(std::string_view name, size_t hash, int32_t change) {
   tables_[slot_of(storage::table_of(name).value())].fetch_add(static_cast<uint32_t>(change), kRelaxed);
 }
 
-BlockId Reservations::find_holder(const RowClaim& claim, BlockId own) const {
-  const size_t hash = hash_of(claim.name);
+template <class Excludes>
+BlockId Reservations::find(std::string_view name, BlockId own, const Excludes& excludes) const {
+  const size_t hash = hash_of(name);
   if (names_[hash % kNameSlots].load(kRelaxed) == 0) return 0;
   const Set& set = *sets_[hash % sets_.size()];
   MutexLock lock(&set.mutex);
-  const auto found = set.names.find(absl::string_view(claim.name.data(), claim.name.size()));
+  const auto found = set.names.find(absl::string_view(name.data(), name.size()));
   if (found == set.names.end()) return 0;
   for (const auto& [holder, held] : found->second) {
-    if (holder != own && storage::excludes(held, claim.lock)) return holder;
+    if (holder != own && excludes(held)) return holder;
   }
   return 0;
+}
+
+BlockId Reservations::find_holder(const RowClaim& claim, BlockId own) const {
+  return find(claim.name, own, [&](const Lock& held) { return storage::excludes(held.lock, claim.lock); });
+}
+
+BlockId Reservations::find_changer(std::string_view name, BlockId own) const {
+  return find(name, own, [](const Lock& held) { return held.changes; });
 }
 
 void Reservations::add(const RowClaim& claim, BlockId own, std::vector<Held>* held) {
@@ -44,12 +53,14 @@ void Reservations::add(const RowClaim& claim, BlockId own, std::vector<Held>* he
   MutexLock lock(&set.mutex);
   Holders& holders = set.names[std::string(claim.name)];
   const auto mine = std::find_if(holders.begin(), holders.end(), [own](const auto& each) { return each.first == own; });
-  std::optional<storage::RowLock> before;
+  std::optional<Lock> before;
   if (mine == holders.end()) {
-    holders.emplace_back(own, claim.lock);
+    holders.emplace_back(own, Lock{claim.lock, claim.changes});
   } else {
-    if (mine->second >= claim.lock) return;
-    before = std::exchange(mine->second, claim.lock);
+    Lock& held_now = mine->second;
+    if (held_now.lock >= claim.lock && (held_now.changes || !claim.changes)) return;
+    const Lock stronger{std::max(held_now.lock, claim.lock), held_now.changes || claim.changes};
+    before = std::exchange(held_now, stronger);
   }
   held->push_back({number, std::string(claim.name), before});
   count(claim.name, hash, 1);

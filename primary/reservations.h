@@ -29,11 +29,15 @@ class Reservations {
   // Once, before all else.
   void begin(uint32_t partitions);
 
+  struct Lock {
+    storage::RowLock lock;
+    bool changes;
+  };
   // A reservation of one block. Its owner keeps them in order.
   struct Held {
     uint32_t set;
     std::string name;
-    std::optional<storage::RowLock> before;  // the block's lock that this one has made stronger
+    std::optional<Lock> before;  // the block's lock that this one has made stronger
   };
 
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
@@ -41,6 +45,8 @@ class Reservations {
   bool may_hold(TableId table) const { return tables_[slot_of(table.value())].load(kRelaxed) != 0; }
   // Another block that has what the claim excludes; 0: none.
   BlockId find_holder(const storage::RowClaim& claim, BlockId own) const;
+  // Another block that has changed the row; 0: none.
+  BlockId find_changer(std::string_view name, BlockId own) const;
   // Nobody holds it who is excluded. Nothing to do where the block has as strong a lock already.
   void add(const storage::RowClaim& claim, BlockId own, std::vector<Held>* held);
   // Gives back what came behind the first `kept` ones.
@@ -53,7 +59,9 @@ class Reservations {
   static size_t slot_of(uint32_t table) { return table % kTableSlots; }
   void count(std::string_view name, size_t hash, int32_t change);
 
-  using Holders = std::vector<std::pair<BlockId, storage::RowLock>>;
+  using Holders = std::vector<std::pair<BlockId, Lock>>;
+  template <class Excludes>
+  BlockId find(std::string_view name, BlockId own, const Excludes& excludes) const;
   struct Set {
     mutable Mutex mutex;
     absl::flat_hash_map<std::string, Holders> names ABSL_GUARDED_BY(mutex);

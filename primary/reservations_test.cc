@@ -63,5 +63,24 @@ TEST_F(ReservationsTest, ReleaseGoesBackToTheWeakerLock) {
   EXPECT_FALSE(reservations_.any());
 }
 
+TEST_F(ReservationsTest, ChangesAreToldFromLocks) {
+  std::vector<Reservations::Held> held;
+  reservations_.add(claim("a", RowLock::kUpdate), 1, &held);
+  EXPECT_EQ(reservations_.find_changer("a", 0), 0u);
+  const size_t savepoint = held.size();
+  RowClaim change = claim("a", RowLock::kNoKeyUpdate);
+  change.changes = true;
+  reservations_.add(change, 1, &held);  // weaker as a lock
+  EXPECT_EQ(held.size(), 2u);
+  EXPECT_EQ(reservations_.find_changer("a", 0), 1u);
+  EXPECT_EQ(reservations_.find_changer("a", 1), 0u);
+  EXPECT_EQ(holder("a", RowLock::kKeyShare), 1u);
+  reservations_.release(1, savepoint, &held);
+  EXPECT_EQ(reservations_.find_changer("a", 0), 0u);
+  EXPECT_EQ(holder("a", RowLock::kKeyShare), 1u);
+  reservations_.release(1, 0, &held);
+  EXPECT_FALSE(reservations_.any());
+}
+
 }  // namespace
 }  // namespace scyper::primary

@@ -11,9 +11,7 @@
 namespace scyper::primary {
 
 namespace {
-// A block whose statements have applied so much again is faster where nothing is taken back.
-constexpr uint64_t kAppliedBytesMax = uint64_t{4} << 20;
-// So is one of many statements, each of which may run again before each later one.
+// A block of many statements, each of which may run again before each later one.
 constexpr size_t kStepsMax = 1000;
 constexpr size_t kHistoryBytesMax = size_t{16} << 20;
 // A block that would run alone has met reserved rows so often: new blocks give way to it,
@@ -166,7 +164,7 @@ bool TentativeTransaction::give_reads(std::vector<std::shared_ptr<SnapshotRead>>
 }
 
 bool TentativeTransaction::is_too_long() const {
-  if (block_.applied_bytes > kAppliedBytesMax) return true;
+  if (block_.applied_bytes > engine_->options().block_applied_bytes_max) return true;
   const BlockHistory* history = block_.history.get();
   return history != nullptr && (history->steps.size() > kStepsMax || history->bytes > kHistoryBytesMax);
 }
@@ -247,6 +245,7 @@ Status TentativeTransaction::become_exclusive() {
   SCYPER_RETURN_IF_ERROR(exclusive->begin());
   SCYPER_RETURN_IF_ERROR(exclusive->adopt(&block_));
   exclusive_ = std::move(exclusive);
+  engine_->note_block_alone();
   return {};
 }
 

@@ -357,6 +357,10 @@ std::vector<MetricsRegistry::Registration> observe_engine(MetricsRegistry* regis
          counters.refused_by[why], {{"reason", kReasons[why]}});
   }
   show("scyper_transactions_crossing_total", "Partition-crossing transactions.", counters.crossing);
+  show("scyper_blocks_alone_total",
+       "Blocks of BEGIN ... COMMIT that have begun to run alone: they define something, or are larger than "
+       "block_changes_max, block_repeated_max or block_locked_rows_max.",
+       counters.blocks_alone);
   show("scyper_transactions_misclassified_total",
        "Transactions that left their partition, were undone and run again as crossing ones.", counters.misclassified);
   show("scyper_redo_bytes_total", "Redo produced.", counters.redo_bytes);

@@ -159,6 +159,7 @@ void ChangeLog::rollback_to(const Mark& mark) noexcept {
   }
   head_.undo_bytes = mark.undo_bytes;
   erased_keys_ = mark.erased_keys;
+  locked_rows_ = mark.locked_rows;
   head_.redo_cursor = redo_begin_ + mark.redo_bytes;
   refill_reserve();
   if (mark.block != nullptr) use_block(static_cast<Block*>(mark.block), mark.cursor);
@@ -195,7 +196,7 @@ bool ChangeLog::log_sequences() noexcept {
 }
 
 void ChangeLog::rollback_all() noexcept {
-  rollback_to(Mark{nullptr, nullptr, nullptr, 0, 0, 0});
+  rollback_to(Mark{nullptr, nullptr, nullptr, 0, 0, 0, 0});
   CHECK(deferred_ == nullptr);
   reset();
 }

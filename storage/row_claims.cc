@@ -56,7 +56,7 @@ class Walk {
     if (primary.has_value() && (moved >> *primary & 1) != 0) note_older(entry, plan.schema->indexes[*primary]);
     const bool is_weak = entry->kind == UndoEntry::Kind::kUpdate && moved == 0;
     SCYPER_ASSIGN_OR_RETURN(const std::string_view name, name_before(*entry, primary));
-    return visit_({entry->partition, name, is_weak ? RowLock::kNoKeyUpdate : RowLock::kUpdate});
+    return visit_({entry->partition, name, is_weak ? RowLock::kNoKeyUpdate : RowLock::kUpdate, true});
   }
 
  private:
@@ -75,7 +75,7 @@ class Walk {
           encode_row_key(plan.indexes[index], chunk_of(partition, entry->tid), offset_of(entry->tid), entry->tid, key);
       if (info.with_tid || info.too_large) continue;  // equal to no other
       const auto size = static_cast<size_t>(key - name) + info.size;
-      if (!visit_({partition, {name, size}, RowLock::kUpdate})) return false;
+      if (!visit_({partition, {name, size}, RowLock::kUpdate, true})) return false;
     }
     return true;
   }

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "bind/bound.h"
 #include "bind/object_numbers.h"
+#include "bind/row_lock_code.h"
 #include "bind/scope.h"
 #include "bind/system_tables.h"
 #include "parse/ast.h"
@@ -421,7 +422,7 @@ class Binder {
   Status bind_order_by(const std::vector<ast::SortItem>& items, const Scope* scope, BoundQuery* query);
   Status bind_limit(const ast::SelectStatement& select, const Scope* scope, BoundQuery* query);
   // locking.cc
-  void lock_rows(const ast::SelectStatement& select, std::unique_ptr<BoundQuery>* query);
+  void lock_rows(const CodeOfRelation& code_of, std::unique_ptr<BoundQuery>* query);
   Status check_grouped(BoundPtr* expr, BoundQuery* query);
   Status check_grouped_call(WindowCall* call, BoundQuery* query);
   std::unique_ptr<Relation> new_relation(RelationKind kind, std::string alias);

@@ -133,7 +133,7 @@ StatusOr<BoundPtr> Binder::bind_any_by_rows(const ast::QuantifiedArray& expr, co
       "(SELECT CASE WHEN (", array, ") IS NULL THEN NULL WHEN ", std::string(decided), " ", std::string(aggregate), "(",
       one, ") THEN ", expr.all ? "false" : "true", " WHEN bool_or(", one, " IS NULL) THEN NULL ELSE ",
       expr.all ? "true" : "false", " END FROM unnest(", array, ") AS \" elements\"(\" element\"))");
-  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_expression(query));
+  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_expression(query, TextOf::kSystem));
   auto bound = bind(*parsed, scope);
   if (bound.ok()) return bound;
   const Status plain = sql_error(sqlstate_of(bound.status()), std::string(bound.status().message()));

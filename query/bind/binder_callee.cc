@@ -53,12 +53,15 @@ bool Binder::is_builtin_function(std::string_view name) {
 Binder::Callees Binder::callees_of(const ast::FunctionCall& call) const {
   const std::string& name = call.name.back();
   if (call.name.size() > 1) {
-    if (call.name[0] != kPublicSchema) return Callees::kBuiltin;
+    if (call.name[0] != kPublicSchema)
+      return is_callable_name(name) || name.starts_with(' ') ? Callees::kBuiltin : Callees::kRoutine;
     const bool is_extension = std::find(std::begin(kExtensionFunctions), std::end(kExtensionFunctions), name) !=
                               std::end(kExtensionFunctions);
     return is_extension && catalog_.routines.count(name) == 0 ? Callees::kBuiltin : Callees::kRoutine;
   }
-  if (call.sql_syntax || bare_name(name).size() != name.size() || !is_builtin_function(name)) return Callees::kBuiltin;
+  const bool is_key = bare_name(name).size() != name.size();
+  if (!call.sql_syntax && !is_key && !name.starts_with(' ') && !is_callable_name(name)) return Callees::kRoutine;
+  if (call.sql_syntax || is_key || !is_builtin_function(name)) return Callees::kBuiltin;
   const std::vector<std::string> path = path_of_session();
   const auto has_routine = [&](const std::string& schema) {
     return schema != kCatalogSchema && catalog_.routines.count(object_key(schema, name)) != 0;
@@ -127,12 +130,13 @@ StatusOr<BoundPtr> Binder::bind_routine_call(const ast::FunctionCall& call, cons
                        : !call.order_by.empty() ? "ORDER BY"
                        : call.filter != nullptr ? "FILTER"
                                                 : nullptr;
-  if (clause != nullptr)
+  const bool is_there = catalog_.routines.count(name) != 0;  // else 42883
+  if (is_there && clause != nullptr)
     return error("42809",
                  absl::StrCat(call.star ? "public." : "", call.star ? name : "", clause, " specified, but ", "public.",
                               name, " is not an aggregate function"),
                  call.location);
-  if (call.over != nullptr)
+  if (is_there && call.over != nullptr)
     return error(
         "42809",
         absl::StrCat("OVER specified, but public.", name, " is not a window function nor an aggregate function"),

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/names_on_path.h"
 #include "parse/sql_parser.h"
@@ -164,7 +165,7 @@ StatusOr<BoundPtr> Binder::bind_rule(std::string_view text, const Relation* row,
   InnerText inner(this, text);
   const RuleTextScope rule;
   aggregate_clause_ = clause;
-  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text));
+  SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(text, TextOf::kSystem));
   Scope scope;
   if (row != nullptr) scope.add(row, false);
   return bind(*expr, row != nullptr ? &scope : nullptr);
@@ -547,6 +548,7 @@ Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSc
   };
   std::vector<BoundPtr> conditions(1);
   SCYPER_ASSIGN_OR_RETURN(conditions[0], bind_text(text));
+  wait_for_referencing(child, conditions[0].get());
   if (keeps_replaced) {  // looked up as the owner of the referenced table
     const Role* saved = std::exchange(actor_, owner_of(catalog_, schema));
     auto replaced =
@@ -570,7 +572,7 @@ Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSc
 
 StatusOr<std::unique_ptr<BoundDml>> Binder::bind_action(std::string text, BoundDml*) {
   InnerText inner(this, text);
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text, TextOf::kSystem));
   return bind_dml(*statements[0]);
 }
 

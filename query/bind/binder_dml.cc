@@ -274,11 +274,21 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   } else if (insert.source != nullptr) {
     SCYPER_ASSIGN_OR_RETURN(given, wrap_insert_query(&query, targets, schema));
   }
+  const auto is_drawn = [&](uint32_t column) {
+    return insert.overriding == ast::Overriding::kUser && rules_of(schema) != nullptr &&
+           rules_of(schema)->columns[column].identity != Identity::kNone;
+  };
+  for (size_t r = 0; is_values && !query->from.empty() && r < insert.source->values.size(); r++) {
+    const auto& row = insert.source->values[r];
+    for (size_t i = 0; i < row.size() && row.size() == targets.size(); i++) {
+      BoundPtr& value = query->from[0].relation->rows[r][i];
+      if (row[i]->kind == ast::ExprKind::kDefaultMarker && is_drawn(targets[i].column))
+        value = make_null(value->type, -1);  // the column's own value is drawn once
+    }
+  }
   for (uint32_t c = 0; c < visible; c++) {
     BoundPtr value;
-    bool is_drawn = insert.overriding == ast::Overriding::kUser && rules_of(schema) != nullptr &&
-                    rules_of(schema)->columns[c].identity != Identity::kNone;
-    if (!is_drawn) {
+    if (!is_drawn(c)) {
       SCYPER_ASSIGN_OR_RETURN(value, given_value(targets, &given, c, schema));
     }
     if (value == nullptr) {

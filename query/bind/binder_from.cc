@@ -205,7 +205,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
   if (view_depth_ == 0) used_relations_.insert(view.name);
   SCYPER_RETURN_IF_ERROR(check_rights(view, rights));
   if (view_depth_ >= kViewDepthMax) return error("54001", "views are nested too deeply", -1);
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(view.query));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(view.query, TextOf::kSystem));
   CommonTables saved_tables = std::exchange(common_tables_, {});
   auto saved_transitions = std::exchange(transition_tables_, {});
   std::string_view saved_source = std::exchange(source_, view.query);
@@ -281,7 +281,7 @@ std::string options_query(const ast::FromFunction& item) {
 
 StatusOr<std::unique_ptr<Relation>> Binder::options_relation(const std::string& sql, const std::string& alias,
                                                              const Scope* scope) {
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql, TextOf::kSystem));
   std::string_view saved = std::exchange(source_, sql);
   auto relation = query_relation(node_as<ast::SelectStatement>(*statements[0]),
                                  alias.empty() ? "pg_options_to_table" : alias, scope);

@@ -409,7 +409,7 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
   std::unique_ptr<Relation> relation;
   if (gives_json_records(item)) {
     SCYPER_ASSIGN_OR_RETURN(auto columns, json_columns(item, catalog_, source_));
-    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(json_records_query(item, columns)));
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(json_records_query(item, columns), TextOf::kSystem));
     const std::string& alias = item.alias.name;
     auto made = query_relation(node_as<ast::SelectStatement>(*statements[0]),
                                alias.empty() ? name_of_target(*item.functions[0]) : alias, scope);

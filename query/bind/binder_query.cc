@@ -210,7 +210,7 @@ StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_select(const ast::SelectState
     if (view == catalog_.views.end() && table != nullptr)
       SCYPER_RETURN_IF_ERROR(check_rights(table->schema(), kUpdateRight));
   }
-  if (!select.locking.empty()) lock_rows(select, &query);
+  if (!select.locking.empty()) lock_rows(codes_of(select), &query);
   if (statement_depth_ == 1 && !parts_.empty()) query->with = finish_parts(query.get(), nullptr);
   return query;
 }
@@ -286,16 +286,16 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     SCYPER_ASSIGN_OR_RETURN(JoinTree tree, bind_join_tree(*item, &scope, query));
     query->joins.push_back(std::move(tree));
   }
-  SCYPER_RETURN_IF_ERROR(
-      check_locked_sides(select, scope, [this](std::string_view sqlstate, std::string_view message, int32_t location) {
-        return error(sqlstate, message, location);
-      }));
+  SCYPER_RETURN_IF_ERROR(check_locked_names(select, scope, [this](auto... what) { return error(what...); }));
   if (select.where != nullptr) {
     aggregate_clause_ = "WHERE";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));
     flatten_and(std::move(where), &query->where);
   }
+  push_into_locking(query);
+  const size_t from_count = query->from.size();
   SCYPER_RETURN_IF_ERROR(lift_select_functions(select.targets, &scope, query));
+  if (query->from.size() > from_count) SCYPER_RETURN_IF_ERROR(refuse_sets(select));
   // a set that leaves a column out shows it as NULL, to subqueries as well
   if (has_grouping_sets(select)) std::fill(scope.nullable.begin(), scope.nullable.end(), true);
   aggregate_query_ = window_query_ = query;

@@ -76,7 +76,8 @@ StatusOr<BoundPtr> Binder::bind_binary(const ast::BinaryOp& expr, const Scope* s
       SCYPER_RETURN_IF_ERROR(bind_list(row->fields, scope).status());
       if (calls() != before)
         return error("0A000", "comparing a row of aggregates with a subquery is not supported", expr.location);
-      SCYPER_ASSIGN_OR_RETURN(auto compared, parse_expression(comparison_with_row(*row, expr.op, *query)));
+      SCYPER_ASSIGN_OR_RETURN(auto compared,
+                              parse_expression(comparison_with_row(*row, expr.op, *query), TextOf::kSystem));
       return bind(*compared, scope);
     }
   for (const auto& [row, other] : {std::pair(&expr.left, &expr.right), std::pair(&expr.right, &expr.left)})
@@ -288,7 +289,7 @@ StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, 
     // the names in it are no columns that the argument could mean
     std::string query = "(SELECT " + std::string(lookup->column) + " FROM pg_catalog." + std::string(lookup->table) +
                         " WHERE " + std::string(lookup->key) + " = (" + to_sql(*call.args[0]) + "))";
-    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(query));
+    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(query, TextOf::kSystem));
     return bind(*expr, scope);
   }
   return bind_object_call(call, scope);

@@ -1,6 +1,8 @@
 #include "bind/builtins.h"
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <unordered_map>
 
 #include "bind/builtin_table.h"
@@ -245,6 +247,20 @@ std::vector<const Builtin*> find_builtins(std::string_view name) {
   const BuiltinTable& table = builtin_table();
   auto it = table.by_name.find(name);
   return it == table.by_name.end() ? std::vector<const Builtin*>() : it->second;
+}
+
+std::vector<std::string_view> builtin_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, builtins] : builtin_table().by_name) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_callable_name(std::string_view name) {
+  static constexpr std::string_view kSyntax[] = {"ilike"};
+  const bool is_word = !name.empty() && name.find(' ') == std::string_view::npos &&
+                       (std::isalpha(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
+  return is_word && std::find(std::begin(kSyntax), std::end(kSyntax), name) == std::end(kSyntax);
 }
 
 }  // namespace scyper::query

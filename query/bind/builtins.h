@@ -56,6 +56,12 @@ struct Builtin {
 // All builtins of that name.
 std::vector<const Builtin*> find_builtins(std::string_view name);
 
+// The names of all, operators and functions of the system among them.
+std::vector<std::string_view> builtin_names();
+// Whether statements may call it by that name, as they call a function. Operators, and what has syntax of its own in
+// place of a name, have names that PostgreSQL has no function of.
+bool is_callable_name(std::string_view name);
+
 // Type of an arithmetic result on numerics whose scale is known, PostgreSQL's rules with precision tracked.
 SqlType numeric_result(BuiltinOp op, const SqlType& a, const SqlType& b);
 // int2/int4/int8 as the numeric that holds all their values.

@@ -28,6 +28,7 @@ extern const ir::External k_fn_session_unlock_all;
 // runtime/functions_row_locks.cc
 extern const ir::External k_fn_row_is_free;
 extern const ir::External k_fn_lock_row;
+extern const ir::External k_fn_row_is_settled;
 extern const ir::External k_fn_lock_unnamed;
 extern const ir::External k_fn_may_lock;
 // runtime/functions_session.cc
@@ -99,8 +100,11 @@ void add_lock_functions(BuiltinTable* t) {
     builtin.is_volatile = builtin.writes = builtin.variadic = true;
     builtin.strict = false;
   }
+  Builtin& settled = t->runtime(" row_is_settled", {T::kInt4, T::kUnknown}, T::kBool, k_fn_row_is_settled);
+  settled.variadic = true;
+  settled.strict = false;
   add(" lock_unnamed", {}, T::kBool, k_fn_lock_unnamed);
-  t->runtime(" may_lock", {T::kBool, T::kText}, T::kBool, k_fn_may_lock);  // LOCK TABLE
+  t->runtime("scyper_may_lock", {T::kBool, T::kText}, T::kBool, k_fn_may_lock);  // LOCK TABLE
   t->runtime("hashtext", {T::kText}, T::kInt4, k_fn_hashtext);
   t->runtime("hashtextextended", {T::kText, T::kInt8}, T::kInt8, k_fn_hashtextextended);
 }

@@ -49,7 +49,7 @@ std::string quoted_element(const std::string& text) {
 std::string written_source(const Routine& routine) {
   const std::string body(without_search_path(routine.body));
   if (!routine.is_sql) return body;
-  auto statements = parse_sql(routine.definition);
+  auto statements = parse_sql(routine.definition, TextOf::kSystem);
   if (!statements.ok() || statements->size() != 1) return body;
   const auto* create = ast::node_if<ast::CreateRoutineStatement>((*statements)[0].get());
   if (create == nullptr) return body;

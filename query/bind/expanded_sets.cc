@@ -142,7 +142,7 @@ bool has_expanded_sets(const ast::SelectStatement& select, const Catalog& catalo
 }
 
 std::string with_expanded_sets(const ast::SelectStatement& select, const Catalog& catalog, IsSetFunction is_set) {
-  auto parsed = parse_sql(to_sql(select));
+  auto parsed = parse_sql(to_sql(select), TextOf::kSystem);
   if (!parsed.ok()) return "";
   auto& copy = static_cast<ast::SelectStatement&>(*(*parsed)[0]);
   SetsInFrom sets;
@@ -169,7 +169,7 @@ std::string with_expanded_sets(const ast::SelectStatement& select, const Catalog
     }
   }
   copy.targets = std::move(targets);
-  auto from = parse_sql("SELECT 1 FROM " + sets.from());
+  auto from = parse_sql("SELECT 1 FROM " + sets.from(), TextOf::kSystem);
   if (!from.ok()) return "";
   for (auto& item : static_cast<ast::SelectStatement&>(*(*from)[0]).from) copy.from.push_back(std::move(item));
   return to_sql(copy);
@@ -178,7 +178,7 @@ std::string with_expanded_sets(const ast::SelectStatement& select, const Catalog
 StatusOr<std::unique_ptr<BoundQuery>> Binder::bind_expanded_sets(const ast::SelectStatement& select,
                                                                  const Scope* parent, bool keep_unknown) {
   const std::string text = with_expanded_sets(select, catalog_, is_set_function);
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text, TextOf::kSystem));
   INVARIANT(statements.size() == 1);
   const std::string_view saved = std::exchange(source_, text);
   auto query = bind_select(ast::node_as<ast::SelectStatement>(*statements[0]), parent, keep_unknown);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "bind/make.h"
 #include "bind/relation_walk.h"
 #include "bind/row_lock_code.h"
+#include "plan/expressions.h"
 #include "storage/row_values.h"
 
 namespace scyper::query {
@@ -29,45 +31,176 @@ std::string clause_name(ast::LockStrength strength) {
 }
 }  // namespace
 
-// The rows of the query must be rows of tables.
-Status check_locking(const ast::SelectStatement& select, const BoundQuery& query) {
-  if (select.locking.empty()) return absl::OkStatus();
-  const std::string clause = clause_name(select.locking[0].strength);
-  auto refuse = [&](std::string_view with) {
-    return sql_error("0A000", absl::StrCat(clause, " is not allowed with ", std::string(with)));
-  };
-  if (!select.values.empty()) return sql_error("0A000", absl::StrCat(clause, " cannot be applied to VALUES"));
-  if (select.set != ast::SetOperation::kNone) return refuse("UNION/INTERSECT/EXCEPT");
-  if (select.distinct) return refuse("DISTINCT clause");
-  if (!select.group_by.empty()) return refuse("GROUP BY clause");
-  if (select.having != nullptr) return refuse("HAVING clause");
-  if (!query.aggregates.empty()) return refuse("aggregate functions");
-  if (!query.windows.empty()) return refuse("window functions");
-  for (const FromEntry& entry : query.from)
-    if (entry.relation->kind == RelationKind::kUnnest && entry.relation->alias == "*SELECT*")
-      return refuse("set-returning functions in the target list");
+namespace {
+
+bool is_meant(const ast::LockingClause& clause, const Relation& relation) {
+  return clause.tables.empty() || std::any_of(clause.tables.begin(), clause.tables.end(),
+                                              [&](const auto& table) { return table.name.back() == relation.alias; });
+}
+
+bool lifts_sets(const BoundQuery& query) {
+  return std::any_of(query.from.begin(), query.from.end(), [](const FromEntry& entry) {
+    return entry.relation->kind == RelationKind::kUnnest && entry.relation->alias == "*SELECT*";
+  });
+}
+
+// What keeps a query's rows from being rows of tables; nullptr: nothing does.
+const char* obstacle_of(const BoundQuery& query) {
+  if (query.set != SetOp::kNone) return "UNION/INTERSECT/EXCEPT";
+  if (query.distinct || !query.distinct_on.empty()) return "DISTINCT clause";
+  if (!query.groups.empty()) return "GROUP BY clause";
+  if (!query.having.empty()) return "HAVING clause";
+  if (query.aggregated) return "aggregate functions";
+  if (!query.windows.empty()) return "window functions";
+  return lifts_sets(query) ? "set-returning functions in the target list" : nullptr;
+}
+
+// The clause means the subquery or view, so it means all that is in it.
+Status check_below(const std::string& clause, const Relation& relation) {
+  if (relation.kind != RelationKind::kQuery) return absl::OkStatus();
+  if (const char* obstacle = obstacle_of(*relation.query); obstacle != nullptr)
+    return sql_error("0A000", absl::StrCat(clause, " is not allowed with ", obstacle));
+  for (const FromEntry& entry : relation.query->from) SCYPER_RETURN_IF_ERROR(check_below(clause, *entry.relation));
   return absl::OkStatus();
 }
 
-// Rows that an outer join adds NULLs for are not there to be locked. A condition may make it an inner join.
-Status check_locked_sides(const ast::SelectStatement& select, const Scope& scope, const LocatedError& error) {
+// Finds the relations whose rows an outer join may leave out, as PostgreSQL's reduce_outer_joins() does: a condition
+// above the join that no row of NULLs fulfils makes it an inner one.
+class NullableSides {
+ public:
+  explicit NullableSides(const BoundQuery& query) : query_(query) {
+    for (const BoundPtr& condition : query.where) conditions_.push_back(condition.get());
+    if (query.joins.empty()) visit_list();
+    for (const JoinTree& tree : query.joins) visit(tree, false);
+  }
+
+  bool contains(uint32_t relation) const { return nullable_.count(relation) != 0; }
+
+ private:
+  // Inner and left joins of one relation after the other.
+  void visit_list() {
+    for (size_t i = query_.from.size(); i-- > 0;) {
+      const FromEntry& entry = query_.from[i];
+      if (entry.join != JoinType::kLeft) continue;
+      if (is_rejected({entry.relation->id})) {
+        add(entry.on);
+      } else {
+        nullable_.insert(entry.relation->id);
+      }
+    }
+  }
+
+  void visit(const JoinTree& tree, bool is_nullable) {
+    if (tree.left == nullptr) {
+      if (is_nullable) nullable_.insert(query_.from[tree.first].relation->id);
+      return;
+    }
+    const std::set<uint32_t> left = relations_of(*tree.left), right = relations_of(*tree.right);
+    const bool fills_right = tree.type == JoinType::kLeft || tree.type == JoinType::kFull;
+    const bool fills_left = tree.type == JoinType::kRight || tree.type == JoinType::kFull;
+    const bool left_may_miss = fills_left && !is_rejected(left);
+    const bool right_may_miss = fills_right && !is_rejected(right);
+    if (!left_may_miss && !right_may_miss) add(query_.from[tree.right->first].on);
+    visit(*tree.left, is_nullable || left_may_miss);
+    visit(*tree.right, is_nullable || right_may_miss);
+  }
+
+  std::set<uint32_t> relations_of(const JoinTree& tree) const {
+    if (tree.left == nullptr) return {query_.from[tree.first].relation->id};
+    std::set<uint32_t> all = relations_of(*tree.left);
+    all.merge(relations_of(*tree.right));
+    return all;
+  }
+
+  bool is_rejected(const std::set<uint32_t>& relations) const {
+    return std::any_of(conditions_.begin(), conditions_.end(),
+                       [&](const BoundExpr* condition) { return rejects_null(*condition, relations); });
+  }
+
+  void add(const std::vector<BoundPtr>& conditions) {
+    for (const BoundPtr& condition : conditions) conditions_.push_back(condition.get());
+  }
+
+  const BoundQuery& query_;
+  std::vector<const BoundExpr*> conditions_;  // that hold of each row of the query
+  std::set<uint32_t> nullable_;
+};
+
+}  // namespace
+
+// The rows of the query must be rows of tables.
+Status check_locking(const ast::SelectStatement& select, const BoundQuery& query) {
+  if (select.locking.empty()) return absl::OkStatus();
+  const std::string first = clause_name(select.locking[0].strength);
+  if (!select.values.empty()) return sql_error("0A000", absl::StrCat(first, " cannot be applied to VALUES"));
+  const char* obstacle = obstacle_of(query);
+  if (query.aggregated && !select.group_by.empty()) obstacle = "GROUP BY clause";  // of no columns
+  if (query.aggregated && select.group_by.empty() && select.having != nullptr) obstacle = "HAVING clause";
+  if (select.distinct) obstacle = "DISTINCT clause";
+  if (obstacle != nullptr) return sql_error("0A000", absl::StrCat(first, " is not allowed with ", obstacle));
+  for (const ast::LockingClause& locking : select.locking)
+    for (const FromEntry& entry : query.from)
+      if (is_meant(locking, *entry.relation))
+        SCYPER_RETURN_IF_ERROR(check_below(clause_name(locking.strength), *entry.relation));
+  const NullableSides nullable(query);
+  for (const ast::LockingClause& locking : select.locking) {
+    for (const FromEntry& entry : query.from) {
+      const Relation& relation = *entry.relation;
+      const bool has_rows = relation.kind == RelationKind::kTable || relation.kind == RelationKind::kQuery;
+      if (has_rows && is_meant(locking, relation) && nullable.contains(relation.id))
+        return sql_error("0A000", absl::StrCat(clause_name(locking.strength),
+                                               " cannot be applied to the nullable side of an outer join"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status refuse_sets(const ast::SelectStatement& select) {
+  if (select.locking.empty()) return absl::OkStatus();
+  return sql_error("0A000", absl::StrCat(clause_name(select.locking[0].strength),
+                                         " is not allowed with set-returning functions in the target list"));
+}
+
+namespace {
+
+bool names_join(const ast::FromItem& item, const std::string& name) {
+  if (item.kind != ast::FromKind::kJoin) return false;
+  const auto& join = ast::node_as<ast::FromJoin>(item);
+  return join.alias.name == name || names_join(*join.left, name) || names_join(*join.right, name);
+}
+
+// What a name in OF means, if not rows that can be locked.
+const char* unlockable(RelationKind kind) {
+  switch (kind) {
+    case RelationKind::kCommon:
+      return "a WITH query";
+    case RelationKind::kSeries:
+    case RelationKind::kUnnest:
+    case RelationKind::kFunction:
+      return "a function";
+    case RelationKind::kValues:
+      return "VALUES";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Status check_locked_names(const ast::SelectStatement& select, const Scope& scope, const LocatedError& error) {
   for (const ast::LockingClause& locking : select.locking) {
     const std::string clause = clause_name(locking.strength);
     for (const ast::TableRef& table : locking.tables) {
-      bool found = false;
-      for (const Relation* relation : scope.relations) found |= relation->alias == table.name.back();
-      if (!found)
-        return error(
-            "42P01",
-            absl::StrCat("relation \"", table.name.back(), "\" in ", clause, " clause not found in FROM clause"),
-            table.location);
-    }
-    for (size_t r = 0; r < scope.relations.size() && select.where == nullptr; r++) {
-      const Relation& relation = *scope.relations[r];
-      bool is_meant = locking.tables.empty();
-      for (const ast::TableRef& table : locking.tables) is_meant |= relation.alias == table.name.back();
-      if (is_meant && relation.kind == RelationKind::kTable && scope.nullable[r])
-        return sql_error("0A000", absl::StrCat(clause, " cannot be applied to the nullable side of an outer join"));
+      const std::string& name = table.name.back();
+      const auto found = std::find_if(scope.relations.begin(), scope.relations.end(),
+                                      [&](const Relation* relation) { return relation->alias == name; });
+      const bool is_join = std::any_of(select.from.begin(), select.from.end(),
+                                       [&](const auto& item) { return names_join(*item, name); });
+      if (!is_join && found == scope.relations.end())
+        return error("42P01", absl::StrCat("relation \"", name, "\" in ", clause, " clause not found in FROM clause"),
+                     table.location);
+      const char* what = is_join ? "a join" : unlockable((*found)->kind);
+      if (what != nullptr) return error("0A000", absl::StrCat(clause, " cannot be applied to ", what), table.location);
     }
   }
   return absl::OkStatus();
@@ -180,9 +313,18 @@ bool gives_rows_of_tables(const BoundQuery& query) {
          query.offset == nullptr && query.with == nullptr && !locks_its_rows(query);
 }
 
-// Adds the tables of a relation. The identities of tables of a subquery or view become columns of it. False: it locks
-// rows without names.
-bool add_tables(Relation* relation, const RowLockCode& code, std::vector<LockedTable>* tables) {
+// A query whose rows are cut by LIMIT or OFFSET, and are else rows of its tables.
+bool is_cut(const BoundQuery& query) {
+  return (query.limit != nullptr || query.offset != nullptr) && obstacle_of(query) == nullptr &&
+         query.with == nullptr && !locks_its_rows(query);
+}
+
+using LockBelow = std::function<void(std::unique_ptr<BoundQuery>*, const RowLockCode&)>;
+
+// Adds the tables of a relation. The identities of tables of a subquery or view become columns of it. A subquery that
+// LIMIT cuts locks its rows itself, as in PostgreSQL. False: it locks rows without names.
+bool add_tables(Relation* relation, const RowLockCode& code, const LockBelow& lock_below,
+                std::vector<LockedTable>* tables) {
   if (relation->kind == RelationKind::kTable) {
     LockedTable locked{relation->table.get(), {}, code};
     const storage::TableSchema& schema = relation->table->schema();
@@ -192,11 +334,15 @@ bool add_tables(Relation* relation, const RowLockCode& code, std::vector<LockedT
     return true;
   }
   if (relation->kind != RelationKind::kQuery || !reads_tables(*relation)) return true;
+  if (is_cut(*relation->query)) {
+    lock_below(&relation->query, code);
+    return true;
+  }
   BoundQuery* query = relation->query.get();
   if (!gives_rows_of_tables(*query) || query->visible_outputs() != relation->columns.size()) return false;
   const size_t first = tables->size();
   for (const FromEntry& entry : query->from)
-    if (!add_tables(entry.relation.get(), code, tables)) return false;
+    if (!add_tables(entry.relation.get(), code, lock_below, tables)) return false;
   for (size_t i = first; i < tables->size(); i++) {
     for (BoundPtr& value : (*tables)[i].identity) {
       const SqlType type = value->type;
@@ -241,15 +387,94 @@ void take_outputs(Relation* relation, BoundQuery* inner, BoundQuery* outer) {
 
 }  // namespace
 
+namespace {
+
+// Is it the same whenever it is asked for a row, and about rows of these relations only?
+bool is_plain(const BoundExpr& expr, const std::function<bool(uint32_t relation)>& is_own) {
+  bool plain = true;
+  RelationWalk walk;
+  walk.on_expr = [&](BoundExpr& e) {
+    const bool is_own_column = e.kind == BoundKind::kColumn && is_own(e.relation);
+    const bool is_constant = e.kind == BoundKind::kConst || e.kind == BoundKind::kVariable;
+    const bool is_volatile = (e.builtin != nullptr && e.builtin->is_volatile) || e.kind == BoundKind::kUserCall;
+    plain &= e.query == nullptr && !is_volatile && (is_own_column || is_constant || !e.args.empty());
+  };
+  walk.walk(const_cast<BoundExpr*>(&expr));  // which changes nothing
+  return plain;
+}
+
+void replace_columns(BoundPtr* expr, const std::vector<const BoundExpr*>& values) {
+  if ((*expr)->kind == BoundKind::kColumn) {
+    *expr = clone(*values[(*expr)->index]);
+    return;
+  }
+  for (BoundPtr& arg : (*expr)->args) replace_columns(&arg, values);
+}
+
+// The expressions that the visible columns of a query stand for.
+std::vector<const BoundExpr*> outputs_of(const BoundQuery& query) {
+  std::vector<const BoundExpr*> values;
+  for (const OutputColumn& output : query.outputs)
+    if (!output.hidden) values.push_back(output.expr.get());
+  return values;
+}
+
+}  // namespace
+
+void push_into_locking(BoundQuery* query) {
+  if (!query->joins.empty()) return;
+  for (const FromEntry& entry : query->from) {
+    if (entry.join != JoinType::kInner || entry.relation->kind != RelationKind::kQuery) continue;
+    const BoundQuery& outer = *entry.relation->query;
+    if (!locks_its_rows(outer) || outer.visible_outputs() != entry.relation->columns.size()) continue;
+    BoundQuery* inner = outer.from[0].relation->query.get();
+    if (inner->limit != nullptr || inner->offset != nullptr) continue;
+    for (const BoundPtr& condition : query->where) {
+      if (!is_plain(*condition, [&](uint32_t relation) { return relation == entry.relation->id; })) continue;
+      BoundPtr pushed = clone(*condition);
+      replace_columns(&pushed, outputs_of(outer));
+      replace_columns(&pushed, outputs_of(*inner));
+      if (is_plain(*pushed, [](uint32_t) { return true; })) inner->where.push_back(std::move(pushed));
+    }
+  }
+}
+
+void wait_for_referencing(const storage::TableSchema& child, BoundExpr* check) {
+  RelationWalk walk;
+  walk.on_expr = [&](BoundExpr& e) {
+    BoundQuery* query = e.query.get();
+    if (query == nullptr || query->from.size() != 1 || query->from[0].relation->table == nullptr) return;
+    std::vector<BoundPtr> all;
+    for (const BoundPtr& condition : query->where) all.push_back(clone(*condition));
+    BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(TypeId::kBool), true, -1);
+    call->builtin = find_builtins(" row_is_settled")[0];
+    call->args.push_back(make_constant(make_type(TypeId::kInt4), int_datum(child.id.value()), -1));
+    for (const uint32_t column : storage::identity_columns(child))
+      call->args.push_back(make_column(query->from[0].relation->id, column, child.columns[column].type, true, -1));
+    all.push_back(std::move(call));
+    BoundPtr both = make_expr(BoundKind::kAnd, make_type(TypeId::kBool), true, -1);
+    both->args = std::move(all);
+    query->where.push_back(std::move(both));
+  };
+  walk.walk(check);
+}
+
+CodeOfRelation codes_of(const ast::SelectStatement& select) {
+  return [&select](const Relation& relation) { return code_for(select, relation); };
+}
+
 // A row is locked when it has passed all conditions and LIMIT. So the query becomes one over itself, with a condition
 // that locks the row. SKIP LOCKED leaves rows out before LIMIT counts them: it is a condition of the query, too.
-void Binder::lock_rows(const ast::SelectStatement& select, std::unique_ptr<BoundQuery>* query) {
+void Binder::lock_rows(const CodeOfRelation& code_of, std::unique_ptr<BoundQuery>* query) {
   BoundQuery* inner = query->get();
   std::vector<LockedTable> tables;
   bool is_named = true;
+  const auto lock_below = [&](std::unique_ptr<BoundQuery>* below, const RowLockCode& code) {
+    lock_rows([&](const Relation&) { return std::optional(code); }, below);
+  };
   for (const FromEntry& entry : inner->from) {
-    const std::optional<RowLockCode> code = code_for(select, *entry.relation);
-    if (code.has_value()) is_named &= add_tables(entry.relation.get(), *code, &tables);
+    const std::optional<RowLockCode> code = code_of(*entry.relation);
+    if (code.has_value()) is_named &= add_tables(entry.relation.get(), *code, lock_below, &tables);
   }
   if (tables.empty() && is_named) return;
   program_->writes = true;  // so it runs where the engine knows who holds what

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 
 #include "query/row_locks.h"
 
@@ -16,5 +18,9 @@ struct RowLockCode {
     return {static_cast<storage::RowLock>(number / 4), static_cast<LockWait>(number % 4)};
   }
 };
+
+struct Relation;
+// None: the relation's rows are not locked.
+using CodeOfRelation = std::function<std::optional<RowLockCode>(const Relation&)>;
 
 }  // namespace scyper::query

@@ -244,7 +244,7 @@ StatusOr<BoundPtr> bind_shown(Binder* binder, const ast::Expr& expr, const Shown
 
 std::string shown_expression(const Catalog& catalog, const std::string& text, const ShownExpression& where,
                              bool is_pretty) {
-  auto parsed = parse_expression(text);
+  auto parsed = parse_expression(text, TextOf::kSystem);
   if (!parsed.ok()) return text;
   if ((*parsed)->kind == ast::ExprKind::kValueFunction) return to_sql(**parsed);
   Binder binder(catalog, text);
@@ -258,7 +258,7 @@ std::string shown_expression(const Catalog& catalog, const std::string& text, co
 std::vector<uint32_t> columns_of_expression(const Catalog& catalog, const std::string& text,
                                             const ShownExpression& where) {
   std::vector<uint32_t> columns;
-  auto parsed = parse_expression(text);
+  auto parsed = parse_expression(text, TextOf::kSystem);
   if (!parsed.ok()) return columns;
   Binder binder(catalog, text);
   auto bound = bind_shown(&binder, **parsed, where);

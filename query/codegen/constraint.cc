@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <set>
 
 #include "base/invariant.h"
 #include "codegen/generator.h"
+#include "runtime/row_lock_calls.h"
+#include "storage/row_claims.h"
 
 // What a table's rules add to changes: CHECK before a row changes, foreign keys when the statement has changed all its
 // rows, ON CONFLICT.
@@ -188,6 +191,7 @@ void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old
     b_.set_block(changed);
   }
   if (reaction.action != nullptr) {
+    triggered_.restart();
     begin_action(*reaction.action);
     gen_rows_of_dml(*reaction.action, [](const Values&) {});
   } else {
@@ -227,6 +231,20 @@ ir::Reg Generator::finds_row(Reg rows, Reg partition, Reg tid, bool add) {
   return b_.compare(Op::kEq, b_.load(Type::kI64, context(), kContextValue + 8), constant(Type::kI64, 0));
 }
 
+namespace {
+// PostgreSQL's lock of a row that an UPDATE changes.
+storage::RowLock lock_of_update(const BoundDml& update) {
+  const auto& indexes = update.table->schema().indexes;
+  const bool moves = std::any_of(update.assignments.begin(), update.assignments.end(), [&](const auto& assignment) {
+    return std::any_of(indexes.begin(), indexes.end(), [&](const storage::IndexDef& index) {
+      return index.unique && !index.partial &&
+             std::find(index.columns.begin(), index.columns.end(), assignment.column) != index.columns.end();
+    });
+  });
+  return moves ? storage::RowLock::kUpdate : storage::RowLock::kNoKeyUpdate;
+}
+}  // namespace
+
 // The new row lies in its cells, in no index. Goes on where nothing is in its way; gives the block behind it.
 Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictState& state, Reg partition, Reg tid,
                                          const Values& values, const Consumer& returning) {
@@ -237,6 +255,7 @@ Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictStat
   b_.branch(b_.compare(Op::kEq, found, constant(Type::kI64, -1)), fresh, taken);
   b_.set_block(taken);
   b_.call(k_rt_insert_abandon, {context(), partition, tid});
+  if (dml.conflict->update == nullptr) check(b_.call(k_rt_meet_row, {context(), partition, found}));
   if (const BoundDml* update = dml.conflict->update.get()) {
     RowSource& target = sources_[dml.relation];
     const RowSource inserted = target;
@@ -246,6 +265,13 @@ Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictStat
       b_.branch(is_second, raise_block(RuntimeError::kConflictTwice), first, 2);
       b_.set_block(first);
     }
+    if (const Reg touched = triggered_.is_touched(partition, found); touched != ir::kNoReg) {
+      Block first = b_.new_block();
+      b_.branch(touched, raise_block(RuntimeError::kConflictTwice), first, 2);
+      b_.set_block(first);
+    }
+    Reg lock = constant(Type::kI64, static_cast<int64_t>(lock_of_update(*update)));
+    check(b_.call(k_rt_lock_row, {context(), partition, found, lock}));
     open_row(&target, partition, found);
     RowSource& excluded = sources_[dml.conflict->excluded->id];
     excluded.relation = dml.conflict->excluded.get();
@@ -257,6 +283,7 @@ Generator::Block Generator::gen_conflict(const BoundDml& dml, const ConflictStat
     // what WHERE or a trigger leaves alone may come again
     const auto noted = changed_rows_;
     if (state.seen != ir::kNoReg) changed_rows_[dml.table.get()] = state.seen;
+    triggered_.check_untouched(*update, false, partition, found, next);
     gen_change_row(*update, state.descriptor, assigned, returning);
     changed_rows_ = noted;
     sources_.erase(dml.conflict->excluded->id);

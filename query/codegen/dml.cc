@@ -33,18 +33,24 @@ bool reads_table(const Tree& tree, const storage::Table* table, bool except_vola
 
 void Generator::gen_dml(const BoundDml& dml, const Consumer& returning) {
   b_.assign(row_count_, constant(Type::kI64, 0));
+  const TriggeredCode::State around =
+      triggered_.open(&dml, dml.with.get(), [this](const auto& table) { return table_number(table); });
   auto rows = [&] {
     const BoundDml& first = dml.with == nullptr ? dml : first_change(*dml.with, &dml, dml);
-    begin_dml(dml, &first == &dml);
+    begin_dml(dml, &first == &dml && !triggered_.fires_late(dml));
     if (&first != &dml) {
       after_rows_[&dml].old_rows = after_rows_[&first].old_rows;
       after_rows_[&dml].new_rows = after_rows_[&first].new_rows;
     }
     gen_rows_of_dml(dml, returning);
   };
-  if (dml.with != nullptr) return gen_with(*dml.with, &dml, rows);
-  rows();
-  end_dml(dml);
+  if (dml.with != nullptr) {
+    gen_with(*dml.with, &dml, rows);
+  } else {
+    rows();
+    end_dml(dml);
+  }
+  triggered_.close(around);
 }
 
 void Generator::gen_rows_of_dml(const BoundDml& dml, const Consumer& returning) {
@@ -190,9 +196,10 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     }
     for (uint32_t c = 0; c < values.size(); c++) check_not_null(schema, dml.table, c, values[c]);
     gen_checks(dml, dml.checks, value_of);
-    Reg number = constant(Type::kI32, 0);
-    if (schema.scheme != storage::PartitionScheme::kShared) number = gen_route(values[schema.partition_column]);
+    const bool is_shared = schema.scheme == storage::PartitionScheme::kShared;
+    Reg number = is_shared ? constant(Type::kI32, 0) : gen_route(values[schema.partition_column]);
     Reg partition = partition_pointer(relation, number);
+    triggered_.note_others();
     Reg tid = b_.call(k_rt_insert_begin, {context(), partition});
     check(b_.convert(Op::kZExt, b_.compare(Op::kEq, tid, constant(Type::kI64, -1)), Type::kI32));
     RowSource& source = sources_[relation.id];
@@ -202,6 +209,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
     Block next = ir::kNoBlock;
     if (dml.conflict != nullptr) next = gen_conflict(dml, conflict, partition, tid, values, returning);
     gen_insert_finish(source, values);
+    triggered_.note_own_change();
     note_changed_row(dml, partition, tid);
     count_row();
     if (dml.checks_at_once)
@@ -226,11 +234,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
   };
   const bool is_pipelined =
       !reads_table(*dml.source, dml.table.get(), true) && (dml.triggers == nullptr || !reads_any_table(*dml.source));
-  if (is_pipelined) {
-    gen_query(*dml.source, insert_row);
-  } else {
-    gen_buffered(*dml.source, insert_row);
-  }
+  is_pipelined ? gen_query(*dml.source, insert_row) : gen_buffered(*dml.source, insert_row);
   if (schema.scheme != storage::PartitionScheme::kShared)
     note_route(dml.source->outputs[schema.partition_column].expr.get());
   sources_.erase(relation.id);
@@ -362,8 +366,7 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
       skip_changed_row(dml, next);
       const Values values = new_values();
       const RowSource& source = sources_[dml.relation];
-      Reg is_update = constant(Type::kI64, dml.kind == DmlKind::kUpdate ? 1 : 0);
-      if (may_vanish(dml)) check(b_.call(k_rt_check_present, {context(), source.partition, source.tid, is_update}));
+      triggered_.check_untouched(dml, false, source.partition, source.tid, next);
       gen_change_row(dml, descriptor, values, returning);
       if (!b_.terminated()) b_.jump(next);
       b_.set_block(next);
@@ -416,6 +419,7 @@ void Generator::gen_delete_row(const BoundDml& dml, const std::function<void()>&
   note_event(dml, [&](uint32_t column) { return load_column(source, column); }, nullptr);
   const ir::External& remove = compacts(*dml.table) ? k_rt_delete_anywhere : k_rt_delete;
   check(b_.call(remove, {context(), source.partition, source.tid}));
+  triggered_.note_own_change();
   if (!is_seen) return;
   source.values = std::move(kept);
   gen_outputs();
@@ -442,9 +446,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     for (size_t i = 0; i < values.size(); i++)
       if (dml.assignments[i].column < new_row.size()) values[i] = new_row[dml.assignments[i].column];
   }
-  if (before)
-    check(b_.call(k_rt_check_present, {context(), source.partition, source.tid,
-                                       constant(Type::kI64, dml.kind == DmlKind::kUpdate ? 1 : 0)}));
+  if (before) triggered_.check_untouched(dml, true, source.partition, source.tid, skip);
   auto output_values = [&] {
     for (const auto& output : dml.returning) outputs.push_back(gen(*output.expr));
   };
@@ -469,6 +471,7 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
     gen_checks(dml, dml.checks, new_value);
     if (!dml.checks_at_once) note_event(dml, old_value, new_value);
     gen_update_row(dml, source, descriptor, next);
+    triggered_.note_own_change();
     if (moves_keys(dml)) source.known.clear();
     if (dml.checks_at_once) gen_checks(dml, dml.references, new_value);  // unique keys come first
     output_values();
@@ -522,14 +525,14 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
     b_.jump(next);
     b_.set_block(next);
   });
+  if (triggered_.fires_late(dml)) gen_statement_triggers(dml.triggers->before_statement, {});
   gen_buffer_rows(rows, types.size(), [&](Reg row) {
     RowSource& source = sources_[dml.relation];
+    Block next = b_.new_block();
     Value partition = load_datum(row, 0, types[0], false, true);
     Value tid = load_datum(row, kDatumBytes, types[1], false, true);
     Reg place = b_.convert(Op::kBitcast, partition.a, Type::kPtr);
-    const bool is_update = dml.kind == DmlKind::kUpdate || dml.triggers != nullptr;  // PostgreSQL's word for both
-    if (may_vanish(dml))
-      check(b_.call(k_rt_check_present, {context(), place, tid.a, constant(Type::kI64, is_update ? 1 : 0)}));
+    triggered_.check_untouched(dml, false, place, tid.a, next);
     open_row(&source, place, tid.a);
     size_t at = found.first_extra;
     for (const auto& [relation, column] : found.extra) {
@@ -539,12 +542,10 @@ void Generator::gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t desc
       other.values[column] = load_datum(row, static_cast<int64_t>(at) * kDatumBytes, types[at], true, true);
       at++;
     }
-    Block next = b_.new_block();
     gen_filters(late, next);
     const auto check_again = [&] {
       if (late.empty() && std::find(found.places.begin(), found.places.end(), 0) == found.places.end()) return;
-      Reg kind = constant(Type::kI64, dml.kind == DmlKind::kUpdate ? 1 : 0);
-      check(b_.call(k_rt_check_present, {context(), source.partition, source.tid, kind}));
+      triggered_.check_untouched(dml, false, source.partition, source.tid, next);
     };
     Values values;
     for (size_t i = 0; i < found.places.size(); i++)

@@ -11,8 +11,6 @@
 // UPDATE and DELETE keep the rows that they have found until they change the first.
 namespace scyper::query {
 
-extern const ir::External k_rt_check_present;  // runtime/windows.cc
-
 // The columns that a change keeps of a row that it has found.
 struct FoundRow {
   std::vector<SqlType> types = {make_type(TypeId::kInt8), make_type(TypeId::kInt8)};  // partition, tid, then:
@@ -42,21 +40,6 @@ inline FoundRow found_row(const BoundDml& dml, bool all_late) {
     }
   }
   return found;
-}
-
-// May a row go between the time when it is found and the one when it is changed? Triggers and VOLATILE routines change
-// what they like.
-inline bool may_vanish(const BoundDml& dml) {
-  const auto calls = [](const auto& list, auto value_of) {
-    return std::any_of(list.begin(), list.end(), [&](const auto& one) {
-      const BoundExpr* value = value_of(one);
-      return value != nullptr && sees_changes(*value);
-    });
-  };
-  return (dml.triggers != nullptr && !dml.triggers->before_row.empty()) ||
-         calls(dml.source->where, [](const BoundPtr& e) { return e.get(); }) ||
-         calls(dml.assignments, [](const ColumnAssignment& a) { return a.value.get(); }) ||
-         calls(dml.returning, [](const OutputColumn& output) { return output.expr.get(); });
 }
 
 // Takes the conditions that call a VOLATILE routine out of a plan for one table.

@@ -16,13 +16,13 @@
 #include "codegen/join_plan.h"
 #include "codegen/lookup.h"
 #include "codegen/row_source.h"
+#include "codegen/triggered.h"
 #include "codegen/value.h"
 #include "ir/ir.h"
 #include "plan/explain.h"
 #include "plan/plan.h"
 #include "query/catalog.h"
 #include "runtime/analysis.h"
-#include "runtime/runtime.h"
 #include "runtime/tuples.h"
 #include "runtime/window.h"
 #include "runtime/windows.h"
@@ -64,7 +64,6 @@ class Generator {
   Value with_null(Value value, Reg null);
   // result = null flags of args all 0 ? compute(args) : NULL
   Value strict(const Values& args, const SqlType& type, const std::function<Value(const Values&)>& compute);
-
   // --- errors ---
   void check(Reg status);          // I32: 0 goes on, else to the handler
   void raise(RuntimeError error);  // ends the block
@@ -555,8 +554,7 @@ class Generator {
   ir::Builder b_;
   Status status_;
   std::set<uint32_t> assigned_;  // parameters that the program assigns
-  // What the program overwrites: columns of tables that it updates; anything, where it calls routines or takes back
-  // changes in EXCEPTION blocks (their positions are used anew).
+  // Columns that the program updates; all, where it calls routines or takes back changes in EXCEPTION blocks.
   std::set<std::pair<const storage::Table*, uint32_t>> overwritten_;
   bool overwrites_all_ = false;
   bool domains_write_ = false;  // what checks the values of a variable may change a table
@@ -566,6 +564,7 @@ class Generator {
   std::map<uint32_t, const Values*> groups_, aggregates_;
   const Values* outputs_ = nullptr;                                                  // values of kSubqueryOutput
   Block handler_ = 0, fail_block_ = 0, misclassified_block_ = 0, return_block_ = 0;  // fail: returns Outcome::kError
+  std::optional<int64_t> handler_mark_;  // place in the frame: of the block whose handlers are handler_
   std::map<std::pair<Block, int>, Block> raise_blocks_;
   std::map<uint32_t, LoopBlocks> labels_;
   uint32_t for_loops_ = 0;              // around the place at hand
@@ -583,10 +582,11 @@ class Generator {
   std::map<const CommonQuery*, Reg> part_rows_;        // RowBuffer*, of the parts of the statement at hand
   std::map<const storage::Table*, Reg> changed_rows_;  // KeyTable*: rows that the statement at hand has changed
   std::map<const BoundDml*, AfterRows> after_rows_;    // rows that AFTER triggers will see
-  Reg row_set_ = ir::kNoReg;                           // Ptr variable: RowBuffer of a set-returning function
-  bool shared_run_ = false;                            // the plan at hand is one that several threads may run together
-  bool dispensed_ = false;                             // the next full scan drives a pipeline: it takes morsels
-  bool sealed_ = false;                                // the next store to be read is sealed, and others read it too
+  TriggeredCode triggered_{&b_, [this](Reg status) { check(status); }};
+  Reg row_set_ = ir::kNoReg;  // Ptr variable: RowBuffer of a set-returning function
+  bool shared_run_ = false;   // the plan at hand is one that several threads may run together
+  bool dispensed_ = false;    // the next full scan drives a pipeline: it takes morsels
+  bool sealed_ = false;       // the next store to be read is sealed, and others read it too
   int64_t scan_count_ = 0;
   std::optional<uint32_t> changed_relation_;   // all its rows are changed: moved when they are opened
   const WholeChunks* whole_chunks_ = nullptr;  // that the next scan may give

@@ -92,15 +92,19 @@ void Generator::gen_merge_changes(const BoundDml& action, Reg buffer, Reg seen) 
     Value partition = load_datum(row, 0, bigint, false, true);
     Value tid = load_datum(row, kDatumBytes, bigint, false, true);
     RowSource& source = sources_[action.relation];
-    open_row(&source, b_.convert(Op::kBitcast, partition.a, Type::kPtr), tid.a);
-    Block first = b_.new_block();
-    b_.branch(finds_row(seen, source.partition, tid.a, true), raise_block(RuntimeError::kMergeTwice), first, 2);
+    Reg place = b_.convert(Op::kBitcast, partition.a, Type::kPtr);
+    Block first = b_.new_block(), next = b_.new_block();
+    b_.branch(finds_row(seen, place, tid.a, true), raise_block(RuntimeError::kMergeTwice), first, 2);
     b_.set_block(first);
+    triggered_.check_untouched(action, false, place, tid.a, next);
+    open_row(&source, place, tid.a);
     Values values;
     for (size_t i = 0; i < action.assignments.size(); i++)
       values.push_back(
           load_datum(row, static_cast<int64_t>(i + 2) * kDatumBytes, action.assignments[i].value->type, true, true));
     gen_change_row(action, descriptor, values, [](const Values&) {});
+    if (!b_.terminated()) b_.jump(next);
+    b_.set_block(next);
   });
 }
 

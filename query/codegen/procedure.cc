@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "bind/make.h"
 #include "codegen/generator.h"
+#include "runtime/row_lock_calls.h"
 
 namespace scyper::query {
 
@@ -185,10 +186,14 @@ void Generator::gen_return() {
 }
 
 void Generator::gen_steps(const StepList& steps) {
+  static const std::set<StepKind> runs = {StepKind::kDml, StepKind::kQuery, StepKind::kPerform, StepKind::kCall,
+                                          StepKind::kExecute};
   check_stack();
   for (const auto& step : steps) {
     if (b_.terminated()) return;  // after EXIT, RETURN, RAISE: never reached
     gen_step(*step);
+    if (handler_mark_.has_value() && !b_.terminated() && runs.count(step->kind) != 0)
+      check(b_.call(k_rt_check_claims, {context(), b_.frame_address(*handler_mark_)}));
   }
 }
 
@@ -326,8 +331,10 @@ void Generator::gen_block(const Step& step) {
   Block saved = handler_;
   Block caught = b_.new_block();
   handler_ = caught;
+  const auto saved_mark = std::exchange(handler_mark_, mark);
   gen_steps(step.body);
   handler_ = saved;
+  handler_mark_ = saved_mark;
   if (!b_.terminated()) b_.jump(after);
   b_.set_block(caught);
   for (const auto& clause : step.handlers) {

@@ -123,7 +123,10 @@ void Generator::gen_changing_query(const BoundQuery& query, const Consumer& cons
   auto run = [&](const Consumer& keep) {
     Reg count = b_.new_variable(Type::kI64);
     b_.assign(count, row_count_);
+    const TriggeredCode::State around =
+        triggered_.open(nullptr, query.with.get(), [this](const auto& table) { return table_number(table); });
     gen_with(*query.with, nullptr, [&] { gen_plain_query(query, keep); });
+    triggered_.close(around);
     b_.assign(row_count_, count);
   };
   gen_collected(query, run, consume);

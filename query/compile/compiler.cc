@@ -348,19 +348,19 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
 namespace {
 // *body: as a text with a search_path, then without.
 StatusOr<std::unique_ptr<plpgsql::Body>> parse_body(const Catalog& catalog, std::string_view* body,
-                                                    std::vector<std::string>* search_path) {
+                                                    std::vector<std::string>* search_path, TextOf whose) {
   *body = take_search_path(*body, search_path);
   const SearchPath path(catalog, *search_path);
   const NamePathScope names(path.get());
-  return parse_plpgsql(*body);
+  return parse_plpgsql(*body, whose);
 }
 }  // namespace
 
 StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_view body,
                                                                  std::shared_ptr<const Catalog> catalog,
-                                                                 std::string_view command) {
+                                                                 std::string_view command, TextOf whose) {
   std::vector<std::string> search_path;
-  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
+  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path, whose));
   const SessionPathScope session(&search_path);
   Routine routine;
   routine.name = "inline_code_block";
@@ -458,7 +458,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::find_dynamic_program(std::str
   if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement);
       other != nullptr && !other->stands_for.empty())
     return compile_block(with_search_path(search_path, absl::StrCat("BEGIN PERFORM ", other->stands_for, "; END")),
-                         catalog);
+                         catalog, "DO", TextOf::kSystem);
   if (PlBinder::is_definition(statement.kind)) return std::shared_ptr<const Program>();
   if (!runs_dynamically(statement.kind))
     return sql_error("0A000", "statements that control something are not supported in EXECUTE");
@@ -507,7 +507,7 @@ StatusOr<const Program*> Compiler::make_routine_program(const Routine& routine,
   const std::string_view zone_name = time_zone_of(body);
   const auto zone = make_session_zone(zone_name);
   const ZoneScope zone_scope(zone.get());
-  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
+  SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path, TextOf::kUser));
   const SessionPathScope session(&search_path);
   SessionRoles session_roles = thread_roles();
   if (const Role* owner = catalog->roles.find(routine.access.owner); routine.is_definer && owner != nullptr)
@@ -586,7 +586,7 @@ StatusOr<std::string> Compiler::explain(std::string_view text, const ast::Statem
   for (const auto& callee : bound->callees) {
     std::string_view body = callee->body;
     std::vector<std::string> search_path;
-    SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path));
+    SCYPER_ASSIGN_OR_RETURN(auto parsed, parse_body(*catalog, &body, &search_path, TextOf::kUser));
     const SessionPathScope session(&search_path);
     Binder inner(*catalog, body);
     SCYPER_ASSIGN_OR_RETURN(auto routine, bind_routine(body, *callee, *parsed, &inner));

@@ -14,6 +14,7 @@
 #include "compile/advisory_locks.h"
 #include "jit/tiering.h"
 #include "parse/ast.h"
+#include "parse/sql_parser.h"
 #include "plan/explain_options.h"
 #include "query/catalog.h"
 #include "query/database.h"
@@ -53,7 +54,7 @@ class Compiler {
   // An anonymous block (DO).
   // command: what its tag says.
   StatusOr<std::shared_ptr<const Program>> compile_block(std::string_view body, std::shared_ptr<const Catalog> catalog,
-                                                         std::string_view command = "DO");
+                                                         std::string_view command = "DO", TextOf whose = TextOf::kUser);
   StatusOr<const Program*> routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,
                                            const std::shared_ptr<RoutinePrograms>& routines);
   StatusOr<const Program*> make_routine_program(const Routine& routine, const std::shared_ptr<const Catalog>& catalog,

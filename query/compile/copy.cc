@@ -100,7 +100,7 @@ Status set_flags(const std::vector<std::string>& names, const std::string& optio
 }
 
 StatusOr<ast::StatementPtr> parse_one(const std::string& sql) {
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql, TextOf::kSystem));
   return std::move(statements[0]);
 }
 

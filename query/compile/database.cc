@@ -135,7 +135,8 @@ class DatabaseImpl final : public Database {
   }
 
  private:
-  StatusOr<std::shared_ptr<const Prepared>> prepare_text(std::string_view sql, std::shared_ptr<const Catalog> catalog);
+  StatusOr<std::shared_ptr<const Prepared>> prepare_text(std::string_view sql, std::shared_ptr<const Catalog> catalog,
+                                                         TextOf whose = TextOf::kUser);
   StatusOr<std::shared_ptr<const Program>> current_program(const Prepared& prepared);
   Status define_next(const Prepared& prepared, ResultSet* result, DefinitionRun* run);
   StatusOr<std::unique_ptr<CopyRows>> open_copy_text(std::string_view sql, std::shared_ptr<const Catalog> current);
@@ -171,10 +172,11 @@ StatusOr<std::vector<std::string>> DatabaseImpl::split(std::string_view text) {
 }
 
 StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_text(std::string_view text,
-                                                                     std::shared_ptr<const Catalog> catalog) {
+                                                                     std::shared_ptr<const Catalog> catalog,
+                                                                     TextOf whose) {
   std::vector<std::string> search_path;
   const std::string_view sql = take_search_path(text, &search_path);
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*catalog, search_path, sql));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*catalog, search_path, sql, whose));
   if (statements.size() > 1) return sql_error("42601", "cannot insert multiple commands into a prepared statement");
   auto prepared = std::make_shared<PreparedStatement>();
   prepared->text_ = std::string(text);
@@ -222,7 +224,7 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedSta
   ast::StatementPtr again;  // another catalog has other names
   const bool is_renewed = !prepared.search_path_.empty() && prepared.program_ != nullptr && !prepared.is_copy_;
   if (is_renewed) {
-    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*catalog, prepared.search_path_, sql));
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_in(*catalog, prepared.search_path_, sql, TextOf::kSystem));
     again = std::move(statements[0]);
   }
   const ast::Statement& statement = is_renewed ? *again : *prepared.statement_;
@@ -234,7 +236,7 @@ StatusOr<std::shared_ptr<const Program>> DatabaseImpl::compile(const PreparedSta
   if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement))
     return compiler_.compile_block(
         with_search_path(prepared.search_path_, absl::StrCat("BEGIN PERFORM ", other->stands_for, "; END")),
-        std::move(catalog), other->command);
+        std::move(catalog), other->command, TextOf::kSystem);
   if (const auto* explain = ast::node_if<ast::ExplainStatement>(&statement)) {
     SCYPER_ASSIGN_OR_RETURN(ExplainOptions options, ExplainOptions::read(explain->options));
     if (explain->statement->kind == ast::StatementKind::kCall || explain->statement->kind == ast::StatementKind::kDo)
@@ -321,9 +323,10 @@ std::unique_ptr<Definitions> DatabaseImpl::open_definitions() {
 // A query of a definition, while nothing else runs.
 StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
                                             Definer::QueryFacts* facts) {
-  SCYPER_ASSIGN_OR_RETURN(
-      auto prepared,
-      prepare_for(with_roles(thread_roles(), with_time_zone(session_zone_mark(), sql)), std::move(catalog)));
+  const std::string text = with_roles(thread_roles(), with_time_zone(session_zone_mark(), sql));
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, contained(Phase::kCompiling, sql, [&] {
+                            return prepare_text(text, std::move(catalog), TextOf::kSystem);
+                          }));
   auto program = first_program_of(*prepared);
   facts->is_volatile = program->footprint().is_volatile;
   facts->reads_others = reads_others(*program);

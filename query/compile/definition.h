@@ -215,7 +215,7 @@ class Definer {
   Status alter_enum(const ast::AlterEnumStatement& alter, ResultSet* result);
   Status add_label(const ast::AlterEnumStatement& alter, EnumType* type, ResultSet* result);
   Status rename_label(const ast::AlterEnumStatement& alter, EnumType* type);
-  bool names_label(const std::string& label);
+  bool names_label(const EnumType& type, const std::string& label);
   bool rules_contain(const std::function<bool(const std::string&)>& has);
   Status drop_type(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status drop_composite(const std::string& name, const ast::DropStatement& drop, ResultSet* result);

@@ -365,7 +365,7 @@ Status Definer::set_type(const ast::AlterTableCommand& command, const std::strin
   }
   SCYPER_RETURN_IF_ERROR(change_type(command, name, column));
   for (const std::string& definition : definitions) {
-    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(definition));
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(definition, TextOf::kSystem));
     ResultSet ignored;
     SCYPER_RETURN_IF_ERROR(create_index(node_as<ast::CreateIndexStatement>(*statements[0]), &ignored));
   }

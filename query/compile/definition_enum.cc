@@ -111,9 +111,55 @@ bool Definer::rules_contain(const std::function<bool(const std::string&)>& has) 
                      [&](const auto& view) { return has(view.second->query); });
 }
 
-bool Definer::names_label(const std::string& label) {
+namespace {
+// Whether what follows in parentheses is no list of arguments.
+bool stands_before_group(const Token& token) {
+  static constexpr std::string_view kWords[] = {"and", "or", "not", "in", "between", "like", "when", "then", "else"};
+  return token.kind == TokenKind::kWord &&
+         std::find(std::begin(kWords), std::end(kWords), value_of(token)) != std::end(kWords);
+}
+}  // namespace
+
+// Whether a rule or a view may mean the label. A literal means it beside a value of the type, and where the text names
+// the type or calls something that may take it.
+bool Definer::names_label(const EnumType& type, const std::string& label) {
   const std::string literal = quote_literal(label);
-  return rules_contain([&](const std::string& text) { return text.find(literal) != std::string::npos; });
+  const auto is_of = [&](const SqlType& other) {
+    return (other.id == TypeId::kEnum || other.element == TypeId::kEnum) && other.length == type.number;
+  };
+  const auto means = [&](const std::string& text, bool is_beside) {
+    if (text.find(literal) == std::string::npos) return false;
+    const auto tokens = scan(text);
+    if (is_beside || !tokens.ok()) return true;
+    for (size_t i = 0; i < tokens->size(); i++) {
+      const Token& token = (*tokens)[i];
+      const bool is_name = token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedIdentifier;
+      if (is_name && bare_name(value_of(token)) == bare_name(type.name)) return true;
+      if (is_name && i + 1 < tokens->size() && (*tokens)[i + 1].text == "(" && !stands_before_group(token)) return true;
+    }
+    return false;
+  };
+  for (const auto& [name, domain] : next().domains) {
+    if (means(domain->default_text, is_of(domain->base))) return true;
+    for (const auto& check : domain->checks)
+      if (means(check.expression, is_of(domain->base))) return true;
+  }
+  for (const auto& [id, rules] : next().rules) {
+    const auto table = next().find_table(id);
+    if (table == nullptr) continue;
+    const auto& columns = table->schema().columns;
+    const bool has_column =
+        std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return is_of(column.type); });
+    for (size_t c = 0; c < rules.columns.size(); c++) {
+      const bool is_beside = c >= columns.size() || is_of(columns[c].type);
+      if (means(rules.columns[c].default_text, is_beside)) return true;
+      if (means(rules.columns[c].generated_text, has_column)) return true;
+    }
+    for (const auto& check : rules.checks)
+      if (means(check.expression, has_column)) return true;
+  }
+  return std::any_of(next().views.begin(), next().views.end(),
+                     [&](const auto& view) { return means(view.second->query, true); });
 }
 
 // Does the text of a rule or a view name the type?
@@ -153,7 +199,7 @@ Status Definer::rename_label(const ast::AlterEnumStatement& alter, EnumType* typ
   const EnumType::Label* label = type->find(alter.old_label);
   if (label == nullptr) return is_no_label(alter.old_label);
   if (type->find(alter.new_label) != nullptr) return exists_already(alter.new_label);
-  if (names_label(alter.old_label))
+  if (names_label(*type, alter.old_label))
     return error("0A000", "renaming a label that a default, constraint, index or view names is not supported", -1);
   type->labels[static_cast<size_t>(label - type->labels.data())].text = alter.new_label;
   return absl::OkStatus();

@@ -104,7 +104,7 @@ Status Definer::evaluate(const std::string& sql, const storage::ColumnDef& colum
   SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql, &facts));
   results_.push_back(std::move(rows));
   const ResultSet& kept = results_.back();
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql, TextOf::kSystem));
   Binder binder(next(), sql);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(*statements[0], {}));
   if (kept.row_count() > 0) SCYPER_RETURN_IF_ERROR(check_repeats(*bound, facts, column, may_draw));

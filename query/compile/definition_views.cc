@@ -102,7 +102,7 @@ class RenamedRoutine final : public KnownNames {
 
 StatusOr<std::string> changed_text(const std::string& text, const NamePath& path) {
   const NamePathScope scope(&path);
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+  SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text, TextOf::kSystem));
   return to_sql(*statements[0]);
 }
 
@@ -158,7 +158,7 @@ bool reads(const std::vector<std::string>& relations, const std::string& name) {
 // The text where it says what `*` means today.
 std::string Definer::with_stars_expanded(const std::string& text) const {
   const Catalog& catalog = next_ != nullptr ? *next_ : *old_;
-  auto statements = parse_sql(text);
+  auto statements = parse_sql(text, TextOf::kSystem);
   if (!statements.ok()) return text;
   Binder binder(catalog, text);
   binder.allow_unpopulated();
@@ -178,7 +178,7 @@ std::string Definer::with_stars_expanded(const std::string& text) const {
     done = static_cast<size_t>(token->end);
   }
   out += text.substr(done);
-  auto again = parse_sql(out);
+  auto again = parse_sql(out, TextOf::kSystem);
   Binder check(catalog, out);
   check.allow_unpopulated();
   if (!again.ok()) return text;
@@ -208,7 +208,7 @@ const std::string& Definer::query_of_view(const std::string& name) const {
 Status Definer::change_views(const std::vector<std::string>& views, const NamePath& path) {
   for (const std::string& name : views) {
     SCYPER_ASSIGN_OR_RETURN(std::string text, changed_text(query_of_view(name), path));
-    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text));
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text, TextOf::kSystem));
     Binder binder(next(), text);
     binder.allow_unpopulated();
     if (!binder.bind_statement(*statements[0], {}).ok())
@@ -272,7 +272,7 @@ bool Definer::view_reads(const std::string& view, const std::string& name, uint3
   const auto table = catalog.find_table(name);
   auto text = changed_text(query_of_view(view), HiddenName(name, column_names(table->schema()), column));
   if (!text.ok()) return true;
-  auto statements = parse_sql(*text);
+  auto statements = parse_sql(*text, TextOf::kSystem);
   Binder binder(catalog, *text);
   binder.allow_unpopulated();
   return !statements.ok() || !binder.bind_statement(*(*statements)[0], {}).ok();

@@ -17,7 +17,7 @@ namespace {
 
 // Whether the statement calls this very routine. Without the routine another one of its name might take its place.
 bool calls(const Catalog& catalog, const std::string& sql, const Routine& routine) {
-  auto statements = parse_sql(sql);
+  auto statements = parse_sql(sql, TextOf::kSystem);
   if (!statements.ok() || statements->empty()) return false;
   Binder binder(catalog, sql);
   binder.allow_unpopulated();
@@ -31,7 +31,7 @@ bool calls(const Catalog& catalog, const std::string& sql, const Routine& routin
 
 // Whether the statement calls a function that has been there.
 bool Definer::misses_function(const std::string& sql) {
-  auto statements = parse_sql(sql);
+  auto statements = parse_sql(sql, TextOf::kSystem);
   if (!statements.ok() || statements->empty()) return false;
   auto fails = [&](const Catalog& catalog) {
     Binder binder(catalog, sql);

@@ -238,10 +238,10 @@ RoleIds role_ids_of(std::string_view text) {
 }
 
 StatusOr<std::vector<ast::StatementPtr>> parse_in(const Catalog& catalog, const std::vector<std::string>& search_path,
-                                                  std::string_view sql) {
+                                                  std::string_view sql, TextOf whose) {
   const SearchPath path(catalog, search_path);
   const NamePathScope scope(path.get());
-  auto statements = parse_sql(sql);
+  auto statements = parse_sql(sql, whose);
   if (!statements.ok()) return statements;
   for (auto& statement : *statements)
     if (auto* select = ast::node_if<ast::SelectStatement>(statement.get()); select != nullptr && select->into)

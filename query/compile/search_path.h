@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "parse/name_path.h"
+#include "parse/sql_parser.h"
 #include "query/catalog.h"
 
 namespace scyper::query {
@@ -36,6 +37,6 @@ std::vector<std::string> path_of_routines(std::vector<std::string> session_path)
 
 // The statements of a text; SELECT INTO as the CREATE TABLE AS that it means.
 StatusOr<std::vector<ast::StatementPtr>> parse_in(const Catalog& catalog, const std::vector<std::string>& search_path,
-                                                  std::string_view sql);
+                                                  std::string_view sql, TextOf whose = TextOf::kUser);
 
 }  // namespace scyper::query

@@ -231,7 +231,7 @@ Status Definer::check_views(const std::string& name) {
     if (materialized != nullptr)
       for (const auto& column : next().find_table(dependent)->schema().columns) types.push_back(column.type);
     if (materialized != nullptr) types.resize(storage::visible_columns(next().find_table(dependent)->schema()));
-    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(query));
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(query, TextOf::kSystem));
     Binder binder(next(), query);
     binder.allow_unpopulated();
     auto bound = binder.bind_statement(*statements[0], {});

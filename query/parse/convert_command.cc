@@ -171,8 +171,8 @@ std::string Converter::lock_query(const LockStmt& node) {
     std::string name;
     for (const std::string& part : table_ref(&to<RangeVar>(relation)).name)
       name += (name.empty() ? "" : ".") + quote_identifier(part);
-    query +=
-        ", \" may_lock\"(has_table_privilege(" + quote_literal(name) + "::regclass, '" + std::string(rights) + "'), ";
+    query += ", pg_catalog.scyper_may_lock(has_table_privilege(" + quote_literal(name) + "::regclass, '" +
+             std::string(rights) + "'), ";
     query += quote_literal(table_ref(&to<RangeVar>(relation)).name.back()) + ")";
   }
   return query;

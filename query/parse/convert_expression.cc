@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/object_name.h"
+#include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 //
@@ -298,7 +299,10 @@ void call_for_jsonb(ast::FunctionCall* call) {
 ast::ExprPtr Converter::function_call(const FuncCall& node) {
   auto out = std::make_unique<ast::FunctionCall>();
   out->location = at(node.location);
-  out->name = name_key(NameKind::kCall, name_of(node.funcname));
+  ast::Name name = name_of(node.funcname);
+  if (whose_ == TextOf::kUser && name.back().starts_with(' '))
+    fail("42883", "function " + quote_identifier(name.back()) + " does not exist", node.location);
+  out->name = name_key(NameKind::kCall, std::move(name));
   bool named = false;
   for (const Node* arg : items(node.args)) {
     const bool has_name = nodeTag(arg) == T_NamedArgExpr;

@@ -298,7 +298,14 @@ ast::LockingClause Converter::locking(const ::LockingClause& node) {
       out.strength = ast::LockStrength::kUpdate;
       break;
   }
-  for (const Node* table : items(node.lockedRels)) out.tables.push_back(table_ref(&to<RangeVar>(table)));
+  static constexpr std::string_view kNames[] = {"", "FOR KEY SHARE", "FOR SHARE", "FOR NO KEY UPDATE", "FOR UPDATE"};
+  for (const Node* table : items(node.lockedRels)) {
+    const RangeVar& range = to<RangeVar>(table);
+    if (range.schemaname != nullptr || range.catalogname != nullptr)
+      fail("42601", std::string(kNames[static_cast<size_t>(out.strength)]) + " must specify unqualified relation names",
+           range.location);
+    out.tables.push_back(table_ref(&range));
+  }
   out.wait = node.waitPolicy == LockWaitSkip    ? ast::LockWait::kSkipLocked
              : node.waitPolicy == LockWaitError ? ast::LockWait::kNoWait
                                                 : ast::LockWait::kWait;

@@ -12,6 +12,7 @@
 #include "parse/ast.h"
 #include "parse/name_path.h"
 #include "parse/setting_text.h"
+#include "parse/sql_parser.h"
 
 extern "C" {
 #include "postgres.h"
@@ -32,8 +33,8 @@ class Converter {
  public:
   // text: what PostgreSQL parsed. shift: added to every location. original: the text before words were changed for
   // PostgreSQL's sake (quote_row_layouts), usually empty.
-  Converter(std::string_view text, ast::Location shift, std::string_view original)
-      : text_(text), original_(original), shift_(shift) {}
+  Converter(std::string_view text, ast::Location shift, std::string_view original, TextOf whose)
+      : text_(text), original_(original), shift_(shift), whose_(whose) {}
 
   ast::StatementPtr top_statement(const RawStmt& raw);
   // The single target of a SELECT as an expression; a SELECT with more than its target (PL/pgSQL: `n := count(*) FROM
@@ -204,6 +205,7 @@ class Converter {
   std::string_view text_;
   std::string_view original_;
   ast::Location shift_;
+  TextOf whose_;
   int depth_ = 0;
   std::vector<std::string> common_names_;        // queries of WITH, which are not looked up
   std::pair<std::string, std::string> created_;  // what the statement makes: name and key

@@ -33,7 +33,8 @@ bool equals_folded(std::string_view written, std::string_view lower) {
 
 }  // namespace
 
-Grammar::Grammar(std::string_view text, std::vector<Token> tokens) : text_(text), tokens_(std::move(tokens)) {
+Grammar::Grammar(std::string_view text, std::vector<Token> tokens, TextOf whose)
+    : text_(text), whose_(whose), tokens_(std::move(tokens)) {
   INVARIANT(!tokens_.empty() && tokens_.back().kind == TokenKind::kEnd);
   line_starts_.push_back(0);
   for (size_t i = 0; i < text.size(); ++i) {
@@ -188,7 +189,7 @@ ExprPtr Grammar::expression(Range range) {
     return nullptr;
   }
   const std::string text = text_of(range);
-  auto parsed = parse_expression(Piece{text, text_, offset_of(range)});
+  auto parsed = parse_expression(Piece{text, text_, offset_of(range), whose_});
   if (!parsed.ok()) {
     fail(parsed.status());
     return nullptr;
@@ -200,9 +201,9 @@ ExprPtr Grammar::expression_until(std::initializer_list<std::string_view> ends, 
   return expression(cut_expression(ends, expected));
 }
 
-ast::StatementPtr Grammar::sql(std::string text, Location offset) {
+ast::StatementPtr Grammar::sql(std::string text, Location offset, TextOf whose) {
   if (failed()) return nullptr;
-  auto parsed = parse_statement(Piece{text, text_, offset});
+  auto parsed = parse_statement(Piece{text, text_, offset, whose});
   if (!parsed.ok()) {
     fail(parsed.status());
     return nullptr;
@@ -217,7 +218,7 @@ ast::StatementPtr Grammar::sql_until(std::initializer_list<std::string_view> end
     error_near("missing SQL statement");
     return nullptr;
   }
-  return sql(text_of(range), offset_of(range));
+  return sql(text_of(range), offset_of(range), whose_);
 }
 
 // The expressions behind USING, up to one of `ends` (which must hold the comma), not past it.
@@ -257,7 +258,7 @@ ast::TypeName Grammar::type(Range range) {
     return out;
   }
   const std::string text = text_of(range);
-  auto parsed = parse_type(Piece{text, text_, offset_of(range)});
+  auto parsed = parse_type(Piece{text, text_, offset_of(range), whose_});
   if (!parsed.ok()) {
     fail(parsed.status());
     return {};

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "parse/plpgsql_ast.h"
 #include "parse/scanner.h"
+#include "parse/sql_parser.h"
 
 namespace scyper::query::plpgsql {
 
@@ -19,7 +20,7 @@ namespace scyper::query::plpgsql {
 // Invariant: tokens_ ends in a kEnd that the cursor never passes.
 class Grammar {
  public:
-  Grammar(std::string_view text, std::vector<Token> tokens);
+  Grammar(std::string_view text, std::vector<Token> tokens, TextOf whose);
 
   StatusOr<std::unique_ptr<Body>> body();
 
@@ -67,7 +68,7 @@ class Grammar {
   std::string text_of(Range range) const;
   ExprPtr expression(Range range);
   ExprPtr expression_until(std::initializer_list<std::string_view> ends, std::string_view expected);
-  ast::StatementPtr sql(std::string text, Location offset);
+  ast::StatementPtr sql(std::string text, Location offset, TextOf whose);
   ast::StatementPtr sql_until(std::initializer_list<std::string_view> ends, std::string_view expected);
   std::vector<ExprPtr> using_list(std::initializer_list<std::string_view> ends);
   ast::TypeName type(Range range);
@@ -131,6 +132,7 @@ class Grammar {
   void into(IntoClause& out);
 
   std::string_view text_;
+  const TextOf whose_;
   std::vector<Token> tokens_;
   size_t at_ = 0;
   Status status_;

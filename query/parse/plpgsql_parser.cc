@@ -8,12 +8,12 @@
 
 namespace scyper::query {
 
-StatusOr<std::unique_ptr<plpgsql::Body>> parse_plpgsql(std::string_view body) {
+StatusOr<std::unique_ptr<plpgsql::Body>> parse_plpgsql(std::string_view body, TextOf whose) {
   if (body.size() > kMaxTextBytes) return sql_error("54000", "function body is too long");
   SCYPER_RETURN_IF_ERROR(check_utf8(body));
   return contained(Phase::kParsing, body, [&]() -> StatusOr<std::unique_ptr<plpgsql::Body>> {
     SCYPER_ASSIGN_OR_RETURN(std::vector<Token> tokens, scan(body));
-    return plpgsql::Grammar(body, std::move(tokens)).body();
+    return plpgsql::Grammar(body, std::move(tokens), whose).body();
   });
 }
 

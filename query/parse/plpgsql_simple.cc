@@ -32,7 +32,7 @@ StatementPtr Grammar::perform() {
     error_near("missing expression");
     return out;
   }
-  out->query = sql(text_of(range).replace(0, std::string_view("PERFORM").size(), "SELECT "), offset_of(range));
+  out->query = sql(text_of(range).replace(0, std::string_view("PERFORM").size(), "SELECT "), offset_of(range), whose_);
   return out;
 }
 
@@ -83,12 +83,12 @@ StatementPtr Grammar::sql_statement() {
   for (const auto& [begin, end] : blanks) {
     std::fill(text.begin() + (begin - out->location), text.begin() + (end - out->location), ' ');
   }
-  out->statement = sql(std::move(text), out->location);
+  out->statement = sql(std::move(text), out->location, whose_);
   if (failed()) return out;
   const auto* other = ast::node_if<ast::UnsupportedStatement>(out->statement.get());
   if (other == nullptr || other->stands_for.empty()) return out;
   auto perform = make_statement<Perform>(out->location, line_of(out->location));
-  perform->query = sql("SELECT " + other->stands_for, out->location);
+  perform->query = sql("SELECT " + other->stands_for, out->location, TextOf::kSystem);
   return perform;
 }
 

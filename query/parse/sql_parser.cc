@@ -175,7 +175,7 @@ StatusOr<std::vector<ast::StatementPtr>> parse_all(const Parsed& parsed, std::st
     }
     return raw_error(*raw.error(), parsed);
   }
-  Converter converter(parsed.text, parsed.piece.offset, original);
+  Converter converter(parsed.text, parsed.piece.offset, original, parsed.piece.whose);
   std::vector<ast::StatementPtr> out;
   for (const Node* statement : items(raw.statements())) {
     out.push_back(converter.top_statement(to<RawStmt>(statement)));
@@ -216,7 +216,7 @@ StatusOr<ast::ExprPtr> expression_of(const Piece& piece, bool allow_query) {
   if (select == nullptr || (select->op == SETOP_NONE && length_of(select->targetList) == 0)) {
     return unexpected_end(parsed, raw);
   }
-  Converter converter(text, piece.offset - parsed.prefix, {});
+  Converter converter(text, piece.offset - parsed.prefix, {}, piece.whose);
   ast::ExprPtr out = converter.only_target(*select, allow_query);
   if (converter.failed()) return converter_error(converter, parsed);
   return out;
@@ -224,13 +224,13 @@ StatusOr<ast::ExprPtr> expression_of(const Piece& piece, bool allow_query) {
 
 }  // namespace
 
-StatusOr<std::vector<ast::StatementPtr>> parse_sql(std::string_view text) {
+StatusOr<std::vector<ast::StatementPtr>> parse_sql(std::string_view text, TextOf whose) {
   SCYPER_RETURN_IF_ERROR(check_text(text));
   return contained(Phase::kParsing, text, [&] {
     INVARIANT(!parse_breaks.fires());
     if (parse_throws.fires()) throw std::out_of_range("failpoint parse.throws");
     const std::string copy(text);  // ends in a zero byte
-    return parse_all(Parsed{copy, 0, Piece{text, text, 0}}, {});
+    return parse_all(Parsed{copy, 0, Piece{text, text, 0, whose}}, {});
   });
 }
 
@@ -247,9 +247,9 @@ StatusOr<ast::StatementPtr> parse_statement(const Piece& piece) {
   return std::move(statements[0]);
 }
 
-StatusOr<ast::ExprPtr> parse_expression(std::string_view text) {
+StatusOr<ast::ExprPtr> parse_expression(std::string_view text, TextOf whose) {
   SCYPER_RETURN_IF_ERROR(check_text(text));
-  return contained(Phase::kParsing, text, [&] { return expression_of(Piece{text, text, 0}, false); });
+  return contained(Phase::kParsing, text, [&] { return expression_of(Piece{text, text, 0, whose}, false); });
 }
 
 StatusOr<ast::ExprPtr> parse_expression(const Piece& piece) {
@@ -272,7 +272,7 @@ StatusOr<ast::TypeName> type_of(const Piece& piece) {
       !to<A_Const>(to<TypeCast>(target).arg).isnull) {
     return parsed.error("42601", "invalid type name \"" + std::string(piece.text) + "\"", parsed.prefix);
   }
-  Converter converter(text, piece.offset - parsed.prefix, {});
+  Converter converter(text, piece.offset - parsed.prefix, {}, TextOf::kUser);
   ast::TypeName out = converter.type_name(to<TypeCast>(target).typeName);
   if (converter.failed()) return converter_error(converter, parsed);
   return out;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +24,15 @@ inline constexpr size_t kMaxTextBytes = size_t{4} << 20;
 // level and several functions: 1000 levels stay far below the 8 MB of a thread's stack, also under sanitizers.
 inline constexpr int kMaxDepth = 1000;
 
+// Whose text it is. Functions of the system have names that begin with a blank. Texts that the system writes, or keeps
+// after it has read them as a user's, may call them. In a user's text such a call is 42883.
+enum class TextOf : uint8_t { kUser, kSystem };
+
 // All statements of `text`, in order; empty for blank text. Locations are byte offsets into `text`.
-StatusOr<std::vector<ast::StatementPtr>> parse_sql(std::string_view text);
+StatusOr<std::vector<ast::StatementPtr>> parse_sql(std::string_view text, TextOf whose = TextOf::kUser);
 
 // One expression, as after SELECT.
-StatusOr<ast::ExprPtr> parse_expression(std::string_view text);
+StatusOr<ast::ExprPtr> parse_expression(std::string_view text, TextOf whose = TextOf::kUser);
 
 // A piece of a larger text: locations and positions of errors count in `whole`, where `text` stands at byte `offset`.
 // `text` may differ from that part of `whole` by blanks put over something that was cut out. Both are valid UTF-8.
@@ -35,6 +40,7 @@ struct Piece {
   std::string_view text;
   std::string_view whole;
   ast::Location offset = 0;
+  TextOf whose = TextOf::kUser;
 };
 // Exactly one statement.
 StatusOr<ast::StatementPtr> parse_statement(const Piece& piece);

@@ -49,6 +49,7 @@ class SqlWriter {
   void with_subquery(const ast::Expr& node);
   void special(const ast::Expr& node);
   void subquery(std::string_view before, const ast::SelectPtr& select);
+  void table_sample(const ast::FromSubquery& node, const ast::FunctionCall& sample);
   void subscripts(const std::vector<ast::SubscriptIndex>& indexes);
   void sort_items(std::string_view before, const std::vector<ast::SortItem>& items);
   void window(const ast::WindowDefinition& node);

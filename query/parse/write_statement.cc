@@ -168,6 +168,15 @@ void SqlWriter::from(std::string_view before, const std::vector<ast::FromItemPtr
   list(items, [this](const ast::FromItemPtr& item) { from_item(*item); });
 }
 
+namespace {
+// The condition that Converter::table_sample() makes; null: another subquery.
+const ast::FunctionCall* table_sample_of(const ast::FromSubquery& node) {
+  const ast::Expr* where = node.subquery->where.get();
+  const auto* call = where == nullptr ? nullptr : ast::node_if<ast::FunctionCall>(where);
+  return call != nullptr && call->name == ast::Name{" table_sample"} ? call : nullptr;
+}
+}  // namespace
+
 void SqlWriter::from_item(const ast::FromItem& node) {
   switch (node.kind) {
     case ast::FromKind::kTable:
@@ -175,6 +184,8 @@ void SqlWriter::from_item(const ast::FromItem& node) {
       break;
     case ast::FromKind::kSubquery: {
       const auto& item = ast::node_as<ast::FromSubquery>(node);
+      if (const ast::FunctionCall* sample = table_sample_of(item); sample != nullptr)
+        return table_sample(item, *sample);
       subquery(item.lateral ? "LATERAL " : "", item.subquery);
       alias(item.alias);
       break;
@@ -186,6 +197,27 @@ void SqlWriter::from_item(const ast::FromItem& node) {
       join(ast::node_as<ast::FromJoin>(node));
       break;
   }
+}
+
+// Arguments of the call: method, seed or '', percentages.
+void SqlWriter::table_sample(const ast::FromSubquery& node, const ast::FunctionCall& sample) {
+  const ast::TableRef& ref = ast::node_as<ast::FromTable>(*node.subquery->from[0]).table;
+  if (ref.only) add("ONLY ");
+  name(ref.name);
+  if (node.alias.name != ref.name.back() || !node.alias.columns.empty()) alias(node.alias);
+  add(" TABLESAMPLE ");
+  identifier(ast::node_as<ast::Literal>(*sample.args[0]).text);
+  add("(");
+  for (size_t i = 2; i < sample.args.size(); ++i) {
+    if (i > 2) add(", ");
+    expr(*sample.args[i]);
+  }
+  add(")");
+  const auto* seed = ast::node_if<ast::Literal>(sample.args[1].get());
+  if (seed != nullptr && seed->type == ast::LiteralType::kString && seed->text.empty()) return;
+  add(" REPEATABLE (");
+  expr(*sample.args[1]);
+  add(")");
 }
 
 void SqlWriter::from_function(const ast::FromFunction& node) {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/key_table.h"
 #include "runtime/memory.h"
 #include "runtime/runtime.h"
 #include "types/datum_text.h"
@@ -80,6 +81,25 @@ bool make_room(ExecContext* c, KeyTable* table) {
 
 }  // namespace
 
+bool open_key_table(ExecContext* c, KeyTable* table, const SqlType* types, int64_t width, int64_t key_width) noexcept {
+  *table = KeyTable();
+  table->types = types;
+  table->width = width;
+  table->key_width = key_width;
+  return grow_buckets(c, table);
+}
+
+KeyTable::Entry* find_key(ExecContext* c, KeyTable* table, const Datum* key, bool adds, bool* is_new) noexcept {
+  const uint64_t hash = hash_row(table->types, key, table->key_width);
+  auto* entry = find_entry(table, key, hash);
+  *is_new = entry == nullptr && adds;
+  if (!*is_new) return entry;
+  if (!make_room(c, table)) return nullptr;
+  entry = new_entry(c, table, key, table->key_width, hash);
+  if (entry != nullptr) link_entry(table, entry);
+  return entry;
+}
+
 extern "C" {
 
 int32_t rt_rows_create(ExecContext* c, const SqlType* types, int64_t width) noexcept {
@@ -145,25 +165,16 @@ int32_t rt_table_create(ExecContext* c, const SqlType* types, int64_t width, int
   char* memory = c->scratch->allocate(sizeof(KeyTable));
   if (memory == nullptr) return fail_memory(c);
   auto* table = new (memory) KeyTable();
-  table->types = types;
-  table->width = width;
-  table->key_width = key_width;
-  if (!grow_buckets(c, table)) return fail_memory(c);
+  if (!open_key_table(c, table, types, width, key_width)) return fail_memory(c);
   c->value[0] = reinterpret_cast<int64_t>(table);
   return 0;
 }
 
 int32_t rt_table_find(ExecContext* c, KeyTable* table, const Datum* key, int64_t insert) noexcept {
-  uint64_t hash = hash_row(table->types, key, table->key_width);
-  auto* entry = find_entry(table, key, hash);
-  c->value[1] = 0;
-  if (entry == nullptr && insert != 0) {
-    if (!make_room(c, table)) return fail_memory(c);
-    entry = new_entry(c, table, key, table->key_width, hash);
-    if (entry == nullptr) return fail_memory(c);
-    link_entry(table, entry);
-    c->value[1] = 1;
-  }
+  bool is_new = false;
+  auto* entry = find_key(c, table, key, insert != 0, &is_new);
+  if (is_new && entry == nullptr) return fail_memory(c);
+  c->value[1] = is_new ? 1 : 0;
   c->value[0] = reinterpret_cast<int64_t>(entry);
   return 0;
 }

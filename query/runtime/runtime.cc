@@ -1,4 +1,5 @@
 #include "runtime/runtime.h"
+#include "runtime/row_lock_calls.h"
 
 #include <cmath>
 #include <cstring>
@@ -38,6 +39,9 @@ void split(__int128 value, ExecContext* c) {
 int32_t report_change(ExecContext* c, storage::ChangeResult result) noexcept {
   bool limit = result == storage::ChangeResult::kOutOfMemory || result == storage::ChangeResult::kRedoLimit ||
                result == storage::ChangeResult::kUndoLimit;
+  if (result == storage::ChangeResult::kDuplicateKey) {
+    if (const int32_t waits = meet_duplicate(c); waits != 0) return waits;
+  }
   return c->fail(storage::change_status(result, *c->log, format_datum), !limit);
 }
 

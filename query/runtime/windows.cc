@@ -26,6 +26,14 @@ namespace scyper::query {
 using storage::TablePartition;
 using storage::Tid;
 
+Tid present_tid(const ExecContext* c, const TablePartition* partition, Tid tid) noexcept {
+  if (storage::is_live(partition, tid) || c->log == nullptr) return tid;
+  for (const storage::UndoEntry* entry = c->log->top(); entry != nullptr; entry = entry->previous)
+    if (entry->kind == storage::UndoEntry::Kind::kRelocate && entry->partition == partition && entry->from == tid)
+      return entry->tid;
+  return tid;
+}
+
 namespace {
 
 constexpr size_t kKeptChunks = 32;  // of one scan
@@ -196,15 +204,6 @@ namespace {
 ChunkWindows& windows_of(ExecContext* c) noexcept {
   if (c->windows == nullptr) c->windows = std::make_shared<ChunkWindows>();
   return *c->windows;
-}
-
-// Where the tuple is that was at `tid` when the running transaction found it: it may have moved it since.
-Tid present_tid(const ExecContext* c, const TablePartition* partition, Tid tid) noexcept {
-  if (storage::is_live(partition, tid) || c->log == nullptr) return tid;
-  for (const storage::UndoEntry* entry = c->log->top(); entry != nullptr; entry = entry->previous)
-    if (entry->kind == storage::UndoEntry::Kind::kRelocate && entry->partition == partition && entry->from == tid)
-      return entry->tid;
-  return tid;
 }
 
 // A bound as the column holds its values.
@@ -426,28 +425,13 @@ int32_t rt_delete_anywhere(ExecContext* c, TablePartition* partition, int64_t ti
   return fail_change(c, storage::delete_tuple(partition, present, c->log));
 }
 
-// A row that a statement has found and not changed yet: what ran meanwhile may have deleted it.
-int32_t rt_check_present(ExecContext* c, TablePartition* partition, int64_t tid, int64_t is_update) noexcept {
-  if (storage::is_live(partition, present_tid(c, partition, static_cast<Tid>(tid)))) return 0;
-  return c->fail(
-      with_hint(sql_error("27000", is_update != 0 ? "tuple to be updated was already modified by an operation "
-                                                    "triggered by the current command"
-                                                  : "tuple to be deleted was already modified by an operation "
-                                                    "triggered by the current command"),
-                "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other "
-                "rows."));
-}
-
 }  // extern "C"
 
 }  // namespace
 
-extern const ir::External k_rt_check_present;  // codegen/dml.cc
-
 #define SCYPER_DEFINE_RUNTIME(name, result, words, pure) \
   const ir::External k_##name{#name, reinterpret_cast<void*>(&name), ir::Type::result, words, pure};
 SCYPER_WINDOW_FUNCTIONS(SCYPER_DEFINE_RUNTIME)
-SCYPER_DEFINE_RUNTIME(rt_check_present, kI32, 4, false)
 #undef SCYPER_DEFINE_RUNTIME
 
 }  // namespace scyper::query

@@ -59,6 +59,10 @@ struct ChunkFilter {
   uint32_t columns[kDirectKeysMax] = {};
 };
 
+// Where the tuple is that was at `tid` when the running transaction found it: it may have moved it since.
+storage::Tid present_tid(const ExecContext* context, const storage::TablePartition* partition,
+                         storage::Tid tid) noexcept;
+
 #define SCYPER_WINDOW_FUNCTIONS(X)                                                                                   \
   X(rt_open_tuple, kI32, 4, false)  /* context, TablePartition*, Tid, opening -> value[0..2] = chunk, offset, Tid */ \
   X(rt_open_chunk, kI32, 11, false) /* context, TablePartition*, Tid of its first position, is it open?, opening,    \

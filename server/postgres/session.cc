@@ -216,6 +216,9 @@ bool Session::handle_extended(char type, MessageReader* reader) {
 void Session::fail(const Status& status, int offset) {
   if (is_over_) return;
   for (const std::string& notice : query::notices_of(status)) send_engine_notice(notice);
+  // what has been cancelled because the session is to end
+  if (is_ending_ && sqlstate_of(status) == "57014")
+    return end_with(sql_error("57P01", "terminating connection due to administrator command"));
   append_error("ERROR", status, &writer(), offset);
   if (block_ != Block::kOpen) return;
   block_ = Block::kFailed;

@@ -351,8 +351,8 @@ void Session::enter_activity() {
   first.state = "idle";
   activity_ = std::make_unique<ActivityList::Session>(&context_->node->activity, std::move(first),
                                                       [this](ActivityList::Signal signal) {
-                                                        cancel();
                                                         if (signal == ActivityList::Signal::kTerminate) end();
+                                                        cancel();
                                                       });
 }
 

@@ -5,8 +5,10 @@ Usage: postgres_blocks.py SCYPERD
 Each check says what it found; the exit code counts the failures.
 """
 import pathlib
+import re
 import sys
 import threading
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from postgres_servers import CHECKS, Node, expect, optional
@@ -277,6 +279,53 @@ def blocks_that_stop_nobody(node):
         expect("a client that goes leaves nothing", one(single, "SELECT amount FROM stock WHERE id = 53") == 3)
 
 
+def a_waiter_that_is_ended(node):
+    with psycopg.connect(node.conninfo) as block, psycopg.connect(node.conninfo, autocommit=True) as single:
+        block.execute("UPDATE stock SET amount = 5 WHERE id = 60")
+        waits = psycopg.connect(node.conninfo, autocommit=True)
+        told = []
+
+        def wait():
+            try:
+                waits.execute("UPDATE stock SET amount = 6 WHERE id = 60")
+            except psycopg.Error as error:
+                told.append(str(error))
+
+        waiter = threading.Thread(target=wait)
+        waiter.start()
+        while one(single, f"SELECT state FROM pg_stat_activity WHERE pid = {waits.info.backend_pid}") != "active":
+            pass
+        single.execute(f"SELECT pg_terminate_backend({waits.info.backend_pid})")
+        waiter.join()
+        expect("a waiter that is ended is told so", len(told) == 1 and "terminating connection due to administrator command" in told[0], str(told))
+        block.rollback()
+
+
+def large_blocks(program):
+    node = Node(program, "--block-changes-max", "4kB", "--block-locked-rows-max", "10", has_http=True)
+
+    def alone():
+        text = urllib.request.urlopen(node.metrics, timeout=10).read().decode()
+        return float(re.search(r"^scyper_blocks_alone_total (\S+)", text, re.MULTILINE).group(1))
+
+    with psycopg.connect(node.conninfo) as block:
+        block.execute("CREATE TABLE many AS SELECT g AS id, 0 AS n FROM generate_series(1, 1000) g")
+        block.commit()
+        first = alone()
+        block.execute("UPDATE many SET n = 1 WHERE id < 5")
+        block.execute("SELECT id FROM many WHERE id < 5 FOR UPDATE")
+        block.commit()
+        small = alone()
+        block.execute("UPDATE many SET n = 2")
+        block.commit()
+        changes = alone()
+        block.execute("SELECT id FROM many WHERE id < 50 FOR UPDATE")
+        block.commit()
+        found = [small - first, changes - small, alone() - changes]
+    expect("large blocks run alone, as the settings say", found == [0, 1, 1], str(found))
+    expect("the node with small limits stops as it should", node.stop() == 0)
+
+
 def main():
     if psycopg is None:
         return 0
@@ -285,9 +334,10 @@ def main():
         for statement in SCHEMA.strip().split("\n"):
             connection.execute(statement)
     for check in (locked_rows, locked_beside_others, job_queue, job_queue_by_statements, locks_that_stop_nobody, levels, functions_that_write, own_changes, settings_and_time,
-                  blocks_that_stop_nobody):
+                  blocks_that_stop_nobody, a_waiter_that_is_ended):
         check(node)
     expect("the node stops as it should", node.stop() == 0)
+    large_blocks(sys.argv[1])
     return CHECKS.finish()
 
 

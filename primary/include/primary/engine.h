@@ -59,6 +59,11 @@ struct EngineOptions {
   uint64_t transaction_time_us_max = 10'000'000;  // 57014 beyond
   uint64_t short_read_us_max =
       2'000;  // run time of a query on a worker; beyond, it goes to a snapshot. 0: none runs there
+  // Beyond one of these a block of BEGIN ... COMMIT runs alone: its changes in redo, the changes that its statements
+  // have applied again, the rows that one of its statements locks.
+  size_t block_redo_bytes_max = size_t{1} << 20;
+  uint64_t block_applied_bytes_max = uint64_t{4} << 20;
+  uint32_t block_locked_rows_max = 100'000;
   size_t redo_bytes_max = kRecordBytesMax;  // row changes in redo per transaction; 53400 beyond
   size_t scratch_bytes_max = 0;             // intermediate results per transaction; 53200 beyond.
                                             // 0: a quarter of memory_bytes
@@ -104,6 +109,12 @@ enum class ShortRead : uint8_t {
 
 // One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and
 // what its arguments point to until `done` was called; it may be reused then.
+// A statement has waited in vain for a block.
+struct EndedWait {
+  uint64_t block = 0;
+  bool is_circle = false;  // 40P01; else lock_timeout, 55P03
+};
+
 struct Transaction {
   std::shared_ptr<const Statement> statement;
   std::vector<Datum> arguments;                    // by parameter_types()
@@ -135,9 +146,10 @@ struct Transaction {
   uint64_t columns_of = 0;  // whose columns `result` has: nothing to copy when the same statement runs again
   uint32_t partition = 0;
   bool crossing = false;
-  bool has_logged = false;           // it has changed something; set where there are elections
-  uint32_t request_role = 0;         // whose request it is: the session's role, by number
-  uint64_t request_fingerprint = 0;  // of what it asks for
+  std::vector<EndedWait> ended_waits;  // it runs again, and these blocks' rows are errors, which handlers may catch
+  bool has_logged = false;             // it has changed something; set where there are elections
+  uint32_t request_role = 0;           // whose request it is: the session's role, by number
+  uint64_t request_fingerprint = 0;    // of what it asks for
 };
 
 // Why a transaction did not run.
@@ -160,6 +172,7 @@ struct EngineCounters {
   std::atomic<uint64_t> rolled_back{0};
   std::atomic<uint64_t> crossing{0};
   std::atomic<uint64_t> misclassified{0};
+  std::atomic<uint64_t> blocks_alone{0};  // blocks of BEGIN ... COMMIT that have begun to run alone
   std::atomic<uint64_t> refused{0};
   std::array<std::atomic<uint64_t>, kRefusals> refused_by{};
   std::atomic<uint64_t> redo_bytes{0};

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/status.h"
 #include "base/strong.h"
 #include "storage/row_claims.h"
 
@@ -21,10 +22,20 @@ class RowLocks {
     kYes,
     kHeld,     // another transaction holds the row: the statement ends, and runs again later
     kRefused,  // the same, with NOWAIT
+    kGivenUp,  // the same, and the statement has waited for it in vain: refusal() says why
   };
   // identity: the values of storage::identity_columns().
   virtual bool is_free(TableId table, storage::RowLock lock, std::span<const Datum> identity) = 0;
   virtual Locked lock(TableId table, storage::RowLock lock, LockWait wait, std::span<const Datum> identity) = 0;
+  // A row whose being there decides. Not kYes: another transaction has changed it, so that nobody knows yet.
+  virtual Locked meet(const storage::TablePartition* partition, storage::Tid tid) = 0;
+  // The changes since `before`: does another transaction hold what they claim, for which the statement has waited in
+  // vain? kYes: no.
+  virtual Locked check_claims(const storage::UndoEntry* before) = 0;
+  // The error of kGivenUp.
+  virtual Status refusal() const = 0;
+  // As lock(), with kWait.
+  virtual Locked lock_tuple(const storage::TablePartition* partition, storage::Tid tid, storage::RowLock lock) = 0;
   // The statement locks rows that have no name here.
   virtual Locked lock_unnamed() = 0;
 

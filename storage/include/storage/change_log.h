@@ -97,8 +97,11 @@ class ChangeLog {
     uint64_t undo_bytes;
     uint64_t redo_bytes;
     uint64_t erased_keys;
+    uint64_t locked_rows;
   };
-  Mark mark() const noexcept { return {head_.top, block_, head_.cursor, head_.undo_bytes, redo_bytes(), erased_keys_}; }
+  Mark mark() const noexcept {
+    return {head_.top, block_, head_.cursor, head_.undo_bytes, redo_bytes(), erased_keys_, locked_rows_};
+  }
   void rollback_to(const Mark& mark) noexcept;
   void rollback_all() noexcept;
   void commit() noexcept;  // frees what was deferred; redo() is gone afterwards
@@ -122,6 +125,11 @@ class ChangeLog {
   const SequenceState* last_drawn() const noexcept;
   // Before redo() is taken: adds what was noted. false and last_result() at a limit.
   bool log_sequences() noexcept;
+
+  // How many rows the transaction has locked without changing them. Whoever keeps these locks (query/row_locks.h) gives
+  // back the last ones where a rollback to a mark has made the number smaller.
+  uint64_t locked_rows() const noexcept { return locked_rows_; }
+  void set_locked_rows(uint64_t count) noexcept { locked_rows_ = count; }
 
   // Why the last operation that took this log failed.
   ChangeResult last_result() const noexcept { return last_result_; }
@@ -218,6 +226,7 @@ class ChangeLog {
   size_t last_drawn_ = SIZE_MAX;  // position in it
   UndoEntry* deferred_ = nullptr;
   uint64_t erased_keys_ = 0;
+  uint64_t locked_rows_ = 0;
   size_t reserve_wanted_;
   char* redo_begin_ = nullptr;
   Mark row_mark_{};

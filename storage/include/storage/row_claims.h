@@ -23,6 +23,7 @@ struct RowClaim {
   const TablePartition* partition;
   std::string_view name;  // the same bytes: the same row or key. Valid during the call
   RowLock lock;
+  bool changes = false;  // the row or key, rather than only locks it
 };
 // False ends the walk.
 using ClaimVisitor = std::function<bool(const RowClaim&)>;

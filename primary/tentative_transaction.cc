@@ -105,7 +105,7 @@ void TentativeTransaction::begin_snapshot() {
   history->lsn = engine_->last_lsn();
 }
 
-// The queries become statements that ran before all others. Plans are not what a block relies on.
+// The queries become statements that ran before all others, but for plans and other rows that are of no table.
 Status TentativeTransaction::take_reads() {
   for (const auto& read : std::exchange(reads_, {})) {
     auto step = step_of(*read);
@@ -124,6 +124,7 @@ StatusOr<std::unique_ptr<BlockStep>> TentativeTransaction::step_of(const Snapsho
   query::ValueArena arena;
   SCYPER_ASSIGN_OR_RETURN(auto statement,
                           engine_->find_for_block(read.text, read.arguments.values(), &arguments, &arena));
+  if (statement->prepared().kind() == query::Prepared::Kind::kRows) return std::unique_ptr<BlockStep>();
   if (!statement->is_program()) return sql_error("0A000", "the query cannot run beside changes");
   StatementLimits limits;
   limits.settings = read.settings.get();

@@ -205,21 +205,6 @@ class Session {
   // In the open transaction of the block, which its first statement that writes begins.
   StatusOr<std::unique_ptr<Answer>> run_in_block(const Statement& statement, std::span<const Datum> arguments);
   Status open_block();
-  // --- blocks in REPEATABLE READ and SERIALIZABLE (session_isolation.cc) ---
-  void watch_reads();
-  StatusOr<std::unique_ptr<Answer>> watch_answer(std::unique_ptr<Answer> answer, const Statement& statement,
-                                                 std::span<const Datum> arguments);
-  bool may_read_serially(const Statement& statement) const;
-  StatusOr<std::unique_ptr<Answer>> go_on_with_snapshot(const Statement& statement, std::span<const Datum> arguments);
-  StatusOr<std::unique_ptr<Answer>> query_snapshot(const Statement& statement, std::span<const Datum> arguments);
-  Status find_on_snapshot(const std::shared_ptr<primary::SnapshotRead>& read);
-  void note_conflict(const Status& status);
-  bool may_leave_worker(const Statement& statement) const;
-  StatusOr<std::unique_ptr<Answer>> read_in_block(const Statement& statement, std::span<const Datum> arguments);
-  StatusOr<primary::ShortRead> run_short(const Statement& statement, std::span<const Datum> arguments,
-                                         query::ResultSet* result);
-  StatusOr<std::unique_ptr<Answer>> read_serially(const Statement& statement, std::span<const Datum> arguments);
-  // --- ---
   // The statement as this session understands it.
   std::string with_path(std::string_view sql) const;
   void note_act(const Statement& statement, const Status& status);
@@ -253,6 +238,21 @@ class Session {
   std::shared_ptr<const query::SettingValues> settings_for(std::string_view sql);
   void take_open_cursors();
   std::shared_ptr<Portal> find_cursor(const std::string& name);
+
+  // --- blocks in REPEATABLE READ and SERIALIZABLE (session_isolation.cc) ---
+  void watch_reads();
+  StatusOr<std::unique_ptr<Answer>> watch_answer(std::unique_ptr<Answer> answer, const Statement& statement,
+                                                 std::span<const Datum> arguments);
+  bool may_read_serially(const Statement& statement) const;
+  StatusOr<std::unique_ptr<Answer>> go_on_with_snapshot(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<std::unique_ptr<Answer>> query_snapshot(const Statement& statement, std::span<const Datum> arguments);
+  Status find_on_snapshot(const std::shared_ptr<primary::SnapshotRead>& read);
+  void note_conflict(const Status& status);
+  bool may_leave_worker(const Statement& statement) const;
+  StatusOr<std::unique_ptr<Answer>> read_in_block(const Statement& statement, std::span<const Datum> arguments);
+  StatusOr<primary::ShortRead> run_short(const Statement& statement, std::span<const Datum> arguments,
+                                         query::ResultSet* result);
+  StatusOr<std::unique_ptr<Answer>> read_serially(const Statement& statement, std::span<const Datum> arguments);
 
   // --- COPY (session_copy.cc) ---
   enum class CopyDirection : char { kIn = 'G', kOut = 'H' };

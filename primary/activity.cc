@@ -14,8 +14,10 @@ void PartitionEngine::sum_counters() const {
   uint64_t committed = 0, rolled_back = 0, crossing = 0, misclassified = 0, redo_bytes = 0;
   std::array<uint64_t, kRefusals> refused_by{};
   for (size_t why = 0; why < kRefusals; ++why) refused_by[why] = refused_[why].load(std::memory_order_relaxed);
-  for (const auto& worker : workers_) {
-    const ExecutorCounters& own = worker->executor().counters();
+  std::vector<const ExecutorCounters*> all{&large_->executor().counters()};
+  for (const auto& worker : workers_) all.push_back(&worker->executor().counters());
+  for (const ExecutorCounters* each : all) {
+    const ExecutorCounters& own = *each;
     for (const auto& outcomes : own.by_procedure) {
       committed += outcomes.committed.value();
       rolled_back += outcomes.rolled_back.value();
@@ -58,11 +60,13 @@ Engine::Activity PartitionEngine::activity() const {
   for (uint32_t slot = 0; slot < names.size(); ++slot) {
     Activity::Procedure procedure;
     procedure.name = names[slot];
-    for (const auto& worker : workers_) {
-      const ExecutorCounters::Outcomes& outcomes = worker->executor().counters().by_procedure[slot];
+    const auto add = [&](const Executor& executor) {
+      const ExecutorCounters::Outcomes& outcomes = executor.counters().by_procedure[slot];
       procedure.committed += outcomes.committed.value();
       procedure.rolled_back += outcomes.rolled_back.value();
-    }
+    };
+    for (const auto& worker : workers_) add(worker->executor());
+    add(large_->executor());
     const ProcedureTable::Times& times = environment_.procedures.times(slot);
     procedure.waits = times.waits.read();
     procedure.runs = times.runs.read();

@@ -97,30 +97,4 @@ void PartitionEngine::refuse_one(Transaction* transaction, const Status& status,
   refuse(&chain, status, why);
 }
 
-Status PartitionEngine::copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result) {
-  SCYPER_RETURN_IF_ERROR(admit_changes());
-  RunningCopy running{limits, {}};
-  bool meets_blocks = false;
-  const Status status = run_exclusively([&]() -> Status {
-    if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
-    meets_blocks = environment_.reservations.any() && has_references(*database_->catalog(), rows->target().key);
-    if (meets_blocks) return {};
-    query::DefinitionRun run;
-    run.time_us = environment_.clock.now_us() - kPostgresEpochUs;
-    run.wants_rows = options_.redo != RedoMode::kNone;
-    run.interruption = &running.interruption;
-    set_running_copy(&running);
-    const Status copied = database_->copy(rows, result, &run);
-    set_running_copy(nullptr);
-    if (copied.ok()) log_alone(run.log);
-    return copied;
-  });
-  if (!meets_blocks || !status.ok()) return status;
-  // rows that they refer to may be an open block's: where changes can be taken back, this is looked at
-  EngineTransaction transaction(this);
-  SCYPER_RETURN_IF_ERROR(transaction.begin());
-  SCYPER_RETURN_IF_ERROR(transaction.copy(rows, limits, result));
-  return transaction.commit();
-}
-
 }  // namespace scyper::primary

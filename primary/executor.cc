@@ -5,8 +5,10 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "large_transactions.h"
 #include "query/error_status.h"
 #include "query/value_text.h"
+#include "storage/pauses.h"
 
 namespace scyper::primary {
 
@@ -150,16 +152,26 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
   if (transaction->client_id != 0 && environment_->requests != nullptr) [[unlikely]] {
     if (answer_request(transaction, statement, *binding)) return Verdict::kAnswered;
   }
+  if (is_large_) [[unlikely]]
+    hold_tables_of(*binding->program);
+  else if (environment_->large != nullptr && environment_->large->is_open() &&
+           meets_large(statement, *binding, nullptr)) [[unlikely]]
+    return wait_for_large(transaction, 0);
   enter(transaction, statement, *binding);
   const StatementLimits limits{.deadline_ns = transaction->deadline_ns, .cancelled = transaction->cancelled};
-  Outcome outcome = run(*binding->program, transaction->arguments.data(), limits, transaction->run_us_max);
+  const uint64_t run_us_max = run_us_max_of(*transaction, *binding);
+  if (binding->may_be_large) [[unlikely]]
+    keep_sequences_of(*transaction, *binding);
+  Outcome outcome = run(*binding->program, transaction->arguments.data(), limits, run_us_max);
   while (context_.is_interrupted()) [[unlikely]] {
     bool is_for_another = was_meant_for_another();
+    if (!is_for_another && outcome == Outcome::kError && is_long_one(*transaction, run_us_max))
+      return make_large(transaction);
     if (!is_for_another || outcome == Outcome::kOk || has_committed_part_) break;
     take_back();
     scratch_.reset();
     enter(transaction, statement, *binding);
-    outcome = run(*binding->program, transaction->arguments.data(), limits, transaction->run_us_max);
+    outcome = run(*binding->program, transaction->arguments.data(), limits, run_us_max);
   }
   Verdict verdict = Verdict::kAnswered;
   if (const BlockId holder = find_obstacle(&outcome); holder != 0 && !has_committed_part_) [[unlikely]]
@@ -192,18 +204,25 @@ bool Executor::may_commit(uint64_t statement) noexcept {
     return false;
   }
   if (log_->records_redo() && !log_->redo().empty()) {
-    const Status status = redo_check_.check(log_->redo(), context_.partition,
-                                            environment_->catalog_version.load(std::memory_order_relaxed), statement);
+    std::function<void()> between;
+    if (storage::Pauses::current != nullptr) [[unlikely]]
+      between = [] { storage::Pauses::current->step(); };
+    const Status status =
+        redo_check_.check(log_->redo(), context_.partition,
+                          environment_->catalog_version.load(std::memory_order_relaxed), statement, between);
     if (!status.ok()) [[unlikely]] {
       context_.fail(status, /*catchable=*/false);
       return false;
     }
   }
   const GroupCommit* log = environment_->log;
-  if (log == nullptr || !log->is_full() || log_->empty()) [[likely]]
-    return true;
-  context_.fail(log->refusal(), /*catchable=*/false);
-  return false;
+  if (log != nullptr && log->is_full() && !log_->empty()) [[unlikely]] {
+    context_.fail(log->refusal(), /*catchable=*/false);
+    return false;
+  }
+  if (storage::Pauses::current != nullptr && !log_->empty()) [[unlikely]]
+    storage::Pauses::current->prepare_commit(*log_);
+  return true;
 }
 
 // After DDL: the statement's program for the catalog as it is now. nullptr: answered with an error. May make the
@@ -263,7 +282,7 @@ Outcome Executor::run(const query::Program& program, const Datum* arguments, con
                       uint64_t run_us_max) noexcept {
   uint64_t run = run_number_.load(std::memory_order_relaxed) + 1;
   deadline_ns_.store(limits.deadline_ns, std::memory_order_release);
-  run_us_max_.store(run_us_max, std::memory_order_release);
+  run_us_max_.store(run_us_max == 0 && is_large_ ? kNoTimeLimitUs : run_us_max, std::memory_order_release);
   if (limits.cancelled != nullptr) [[unlikely]]
     watch(limits.cancelled);
   run_number_.store(run, std::memory_order_release);
@@ -336,6 +355,8 @@ uint64_t Executor::append_record(const Transaction& transaction, const PreparedS
   uint64_t lsn;
   if (log_->records_redo()) {
     header.kind = RedoKind::kPhysical;
+    if (storage::Pauses* const pauses = storage::Pauses::current; pauses != nullptr) [[unlikely]]
+      stream->prepare(log_->redo(), prefix.size(), [pauses] { pauses->pause(); });
     lsn = stream->append(header, log_->redo(), prefix);
   } else {
     lsn = stream->append_logical(header, statement.number(), statement.text(), binding.program->parameter_types(),
@@ -451,6 +472,8 @@ uint64_t append_alone(ExecutorEnvironment* environment, std::string_view row_cha
   header.partition = kNoPartition;
   header.time_us = environment->clock.now_us() - kPostgresEpochUs;
   RedoStream* stream = environment->streams[replay::kAloneStream].get();
+  if (storage::Pauses* const pauses = storage::Pauses::current; pauses != nullptr)
+    stream->prepare(row_changes, client.size(), [pauses] { pauses->pause(); });
   const uint64_t lsn = stream->append(header, row_changes, client);
   environment->last_alone_lsn.store(lsn, std::memory_order_relaxed);
   stream->flush();
@@ -549,6 +572,7 @@ void Executor::define(Transaction* transaction) noexcept {
   run.row_bytes_max = kRecordBytesMax;
   {
     const query::RowsElsewhereScope rows(rows_elsewhere_);
+    const LargeTransactions::DefinitionScope large(is_large_ ? environment_->large : nullptr);
     MutexLock lock(&environment_->definition_mutex);
     transaction->status = database->define(statement.prepared(), &transaction->result, &run);
     environment_->catalog_version.store(database->catalog()->version, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/postgres_epoch.h"
@@ -23,6 +24,7 @@
 #include "query/definitions.h"
 #include "query/open_cursor.h"
 #include "query/rows_elsewhere.h"
+#include "query/touched_tables.h"
 #include "redo_check.h"
 #include "redo_stream.h"
 #include "referenced_rows.h"
@@ -34,6 +36,8 @@
 #include "tentative_block.h"
 
 namespace scyper::primary {
+
+class LargeTransactions;
 
 // What all executors of a node share. Owner: the engine.
 struct ExecutorEnvironment {
@@ -52,10 +56,11 @@ struct ExecutorEnvironment {
   std::atomic<uint64_t> catalog_version{0};  // changed only while all workers stand still
   // For programs that are bound anew by a worker. Does not wait.
   std::function<void(std::shared_ptr<const query::Program>)> request_companions;
-  Reservations reservations;    // of open blocks
-  TableVersions versions;       // of what these have read
-  BlockWaits* waits = nullptr;  // who waits for these
-  Mutex definition_mutex;       // held while DDL, loads and companions change tables or catalog
+  Reservations reservations;           // of open blocks
+  TableVersions versions;              // of what these have read
+  BlockWaits* waits = nullptr;         // who waits for these
+  LargeTransactions* large = nullptr;  // null: there are none
+  Mutex definition_mutex;              // held while DDL, loads and companions change tables or catalog
   RealClock clock;
 };
 
@@ -88,6 +93,8 @@ struct ExecutorCounters {
 class Executor {
  public:
   static StatusOr<std::unique_ptr<Executor>> create(uint32_t number, ExecutorEnvironment* environment);
+  // The one of large transactions. number: behind those of the workers.
+  static StatusOr<std::unique_ptr<Executor>> create_large(uint32_t number, ExecutorEnvironment* environment);
 
   enum class Verdict : uint8_t {
     kAnswered,  // status and result are set, done() is to be called
@@ -129,6 +136,16 @@ class Executor {
   // The block whose reservation the open transaction's last statement has met; 0: none.
   BlockId take_holder() { return std::exchange(waits_for_, 0); }
 
+  // Large transactions, on the executor that create_large() has made. False: it waits for a block, and is not the
+  // caller's any more.
+  bool execute_large(Transaction* transaction) noexcept;
+  void define_large(Transaction* transaction) noexcept;
+  Status copy_large(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result);
+  // Its own thread: what runs ends with 57P01.
+  void stop_run() noexcept;
+  // On a worker's executor: what the other has written is answered here.
+  void take_news_of(Executor* large);
+
   // Answers a transaction that has run, when the log holds what it has written and read.
   void answer(Transaction* transaction);
   // Before the worker goes to rest.
@@ -168,6 +185,16 @@ class Executor {
   bool meets_block() noexcept;
   Verdict give_way(Transaction* transaction, BlockId holder) noexcept;
   Verdict wait_for(Transaction* transaction, BlockId own, BlockId holder) noexcept;
+  uint64_t run_us_max_of(const Transaction& transaction, const Binding& binding) const;
+  bool is_long_one(const Transaction& transaction, uint64_t run_us_max) const;
+  bool meets_large(const PreparedStatement& statement, const Binding& binding, const TentativeBlock* block);
+  Verdict wait_for_large(Transaction* transaction, BlockId own) noexcept;
+  void keep_sequences_of(const Transaction& transaction, const Binding& binding);
+  void put_back_sequences();
+  Status renew(query::CopyRows* rows);
+  void note_growth(TableId id);
+  Verdict make_large(Transaction* transaction) noexcept;
+  void hold_tables_of(const query::Program& program);
   Verdict run_job(TentativeJob* job) noexcept;
   void enter_job(TentativeJob* job) noexcept;
   void leave_job(TentativeBlock* block) noexcept;
@@ -315,6 +342,12 @@ class Executor {
   BlockId open_block_ = 0;  // that the open transaction has been
   BlockId waits_for_ = 0;   // the statement of the open transaction has met what that block has reserved
   BlockId blocked_by_ = 0;  // COMMIT in a procedure has met what that block has reserved
+  // Of large transactions.
+  static constexpr uint64_t kNoTimeLimitUs = uint64_t{1} << 50;
+  bool is_large_ = false;                               // runs them
+  BlockId large_id_ = 0;                                // of the verdicts
+  absl::flat_hash_map<uint64_t, bool> large_verdicts_;  // by statement: whether it has to wait
+  std::vector<std::pair<std::shared_ptr<storage::Sequence>, storage::SequenceState>> sequences_before_;
 };
 
 }  // namespace scyper::primary

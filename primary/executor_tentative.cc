@@ -4,10 +4,12 @@
 #include "base/check.h"
 #include "block_catalog.h"
 #include "executor.h"
+#include "large_transactions.h"
 #include "query/error_status.h"
 #include "query/program.h"
 #include "query/stopping.h"
 #include "query/transaction_number.h"
+#include "storage/pauses.h"
 #include "storage/row_change.h"
 #include "storage/temporary.h"
 
@@ -24,6 +26,7 @@ StatusOr<BlockId> Executor::find_holder(BlockId own, const storage::UndoEntry* b
   BlockId holder = locked_.holder();
   if (holder != 0 || !reservations.any() || log_->top() == before) return holder;
   const auto visit = [&](const storage::RowClaim& claim) {
+    if (storage::Pauses::current != nullptr) storage::Pauses::current->step();
     holder = reservations.find_holder(claim, own);
     return holder == 0;
   };
@@ -121,6 +124,9 @@ Executor::Verdict Executor::run_job(TentativeJob* job) noexcept {
       if (job->crossing && !was_crossing) return Verdict::kMoved;
     }
   }
+  if (environment_->large != nullptr && environment_->large->is_open() &&
+      meets_large(prepared_of(*job), binding != nullptr ? *binding : Binding(), job->block)) [[unlikely]]
+    return wait_for_large(job, job->block->id);
   BlockId holder = 0;
   enter_job(job);
   const Outcome outcome = binding != nullptr ? run_job_statement(job, *binding, &holder) : commit_block(job);
@@ -416,7 +422,7 @@ Status Executor::adopt(TentativeBlock* block) {
   if (block->time_us != 0) context_.transaction_time_us = block->time_us;
   context_.partition = ~uint32_t{0};
   context_.crossing = 1;
-  locked_.begin(block->id, /*keeps=*/false);
+  locked_.begin(block->id, /*keeps=*/false, log_.get(), nullptr);
   if (block->history != nullptr && !log_->records_redo()) log_->record_redo(true);  // runs are compared by it
   std::vector<size_t> savepoints;
   return apply_block(block, &savepoints, [this] { static_cast<void>(set_savepoint()); }, {});

@@ -96,6 +96,7 @@ void ForkGate::pause_workers() {
   Sleeper& sleeper = rendezvous_->gate();
   if (between_changes) {
     for (Worker* worker : workers_) worker->executor().raise_safepoint();
+    if (large_ != nullptr) large_->raise_safepoint();
   }
   for (Worker* worker : workers_) {
     int spins = 0;
@@ -115,7 +116,7 @@ void ForkGate::pause_workers() {
 }
 
 uint32_t ForkGate::count_unfinished() const {
-  uint32_t count = 0;
+  uint32_t count = large_ != nullptr && !large_->log()->empty() ? 1 : 0;
   for (Worker* worker : workers_) count += worker->executor().log()->empty() ? 0 : 1;
   return count;
 }
@@ -126,6 +127,7 @@ int ForkGate::run_child(const ForkRequest& request, const ForkPoint& point, int 
     storage::ChangeLog* log = worker->executor().log();
     if (!log->empty()) log->rollback_all();
   }
+  if (large_ != nullptr) large_->log()->rollback_all();  // also where it has committed and frees what was before
   if (!request.body) return kExitFailed;
   return request.body(ForkedDatabase{environment_->database, point}, socket);
 }

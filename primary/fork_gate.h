@@ -12,6 +12,7 @@
 namespace scyper::primary {
 
 class Rendezvous;
+class Executor;
 class Worker;
 struct ExecutorEnvironment;
 
@@ -29,6 +30,8 @@ class ForkGate {
 
   // 57P03 when the engine stops, 58030 when the system refuses.
   StatusOr<Forked> fork(ForkRequest request);
+  // That of large transactions, which have their own thread. Before the first fork.
+  void set_large(Executor* large) { large_ = large; }
   void set_mode(ForkMode mode) { mode_.store(mode, std::memory_order_relaxed); }
 
  private:
@@ -48,6 +51,7 @@ class ForkGate {
   ExecutorEnvironment* const environment_;
   Rendezvous* const rendezvous_;
   const std::vector<Worker*> workers_;
+  Executor* large_ = nullptr;
   std::atomic<ForkMode> mode_;
   uint64_t forks_ = 0;
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <new>
+#include <utility>
 
 #include "base/check.h"
 
@@ -19,6 +20,7 @@ LogBuffer::~LogBuffer() {
     free_chunk(taking_);
     taking_ = next;
   }
+  if (aside_ != nullptr) free_chunk(aside_);
   if (Chunk* spare = spare_.load(); spare != nullptr) free_chunk(spare);
 }
 
@@ -43,12 +45,24 @@ char* LogBuffer::reserve_slow(size_t bytes) {
   Chunk* chunk = bytes <= kChunkBytes ? spare_.exchange(nullptr, std::memory_order_acquire) : nullptr;
   if (chunk == nullptr) chunk = make_chunk(bytes <= kChunkBytes ? kChunkBytes : bytes);
   CHECK(chunk->capacity >= bytes);
+  return use(chunk);
+}
+
+char* LogBuffer::use(Chunk* chunk) {
   filling_->next.store(chunk, std::memory_order_release);
   filling_ = chunk;
   cursor_ = chunk->data();
   end_ = cursor_ + chunk->capacity;
   return cursor_;
 }
+
+char* LogBuffer::make_aside(size_t bytes) {
+  CHECK(aside_ == nullptr);
+  aside_ = make_chunk(bytes);
+  return aside_->data();
+}
+
+char* LogBuffer::reserve_aside() { return use(std::exchange(aside_, nullptr)); }
 
 // Goes on to the chunk behind, when the current one has been left by the other side and read to its end.
 bool LogBuffer::next_chunk() {

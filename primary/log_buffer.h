@@ -26,6 +26,8 @@ class LogBuffer {
   static constexpr uint64_t kNothing = ~uint64_t{0};
   static constexpr size_t kChunkBytes = size_t{128} << 10;
   static constexpr uint64_t kWaitingBytesMax = uint64_t{64} << 20;
+  // Longer records do not count: who runs alone would wait for the writer with everybody waiting for it.
+  static constexpr uint64_t kCountedBytesMax = uint64_t{16} << 20;
 
   LogBuffer();
   ~LogBuffer();
@@ -38,6 +40,11 @@ class LogBuffer {
       return reserve_slow(bytes);
     return cursor_;
   }
+  // For a record that is too long to be copied at once: its bytes are written here before it is reserved. It does not
+  // count for what waits for the writer.
+  char* make_aside(size_t bytes);
+  // Behind make_aside(): where they were written, as reserve() would give it.
+  char* reserve_aside();
   // The LSN of the record that publish() comes with next. The store is visible before the draw is: a locked
   // instruction.
   uint64_t draw(LsnCounter* lsns) {
@@ -45,7 +52,8 @@ class LogBuffer {
     return lsns->draw();
   }
   void publish(char* end) {
-    appended_bytes_ += static_cast<uint64_t>(end - cursor_);
+    const auto bytes = static_cast<uint64_t>(end - cursor_);
+    if (bytes <= kCountedBytesMax) appended_bytes_ += bytes;
     cursor_ = end;
     filling_->published.store(static_cast<size_t>(end - filling_->data()), std::memory_order_release);
     drawing_.store(kNothing, std::memory_order_release);
@@ -66,8 +74,10 @@ class LogBuffer {
         each(record);
         any = true;
         taken_ += record.bytes.size();
-        taken_bytes_.store(taken_bytes_.load(std::memory_order_relaxed) + record.bytes.size(),
-                           std::memory_order_relaxed);
+        if (record.bytes.size() <= kCountedBytesMax) {
+          taken_bytes_.store(taken_bytes_.load(std::memory_order_relaxed) + record.bytes.size(),
+                             std::memory_order_relaxed);
+        }
       }
       if (!next_chunk()) return any;
     }
@@ -85,6 +95,7 @@ class LogBuffer {
   static Chunk* make_chunk(size_t capacity);
   static void free_chunk(Chunk* chunk);
   char* reserve_slow(size_t bytes);
+  char* use(Chunk* chunk);
   bool next_chunk();
 
   // the committing thread's
@@ -92,6 +103,7 @@ class LogBuffer {
   char* end_;
   Chunk* filling_;
   uint64_t appended_bytes_ = 0;
+  Chunk* aside_ = nullptr;
 
   alignas(64) std::atomic<uint64_t> drawing_{kNothing};
   std::atomic<uint64_t> taken_bytes_{0};

@@ -120,10 +120,12 @@ Status PartitionEngine::start(replay::WarmState* warm) {
     workers.push_back(workers_.back().get());
   }
   rendezvous_.set_workers(std::move(workers));
+  SCYPER_RETURN_IF_ERROR(start_large());
   for (auto& worker : workers_) worker->start();
   std::vector<Worker*> all;
   for (auto& worker : workers_) all.push_back(worker.get());
   fork_gate_ = std::make_unique<ForkGate>(&environment_, &rendezvous_, std::move(all), options_.fork_mode);
+  fork_gate_->set_large(&large_->executor());
   start_queries();
   if (compaction_ != nullptr) compaction_->set_when_due([this](storage::Compactor::Due due) { make_steps_due(due); });
   watchdog_ = std::make_unique<Ticker>(kWatchdogPeriodMs, [this] { tick(); });
@@ -158,6 +160,7 @@ PartitionEngine::~PartitionEngine() {
   stop_admission();
   for (auto& worker : workers_) worker->join();
   watchdog_.reset();  // until the end: it stops endless loops
+  large_.reset();
 }
 
 void PartitionEngine::stop_admission() {
@@ -254,7 +257,7 @@ bool PartitionEngine::make_ready(const PreparedStatement& statement, Companions 
   if (wants_companions && companions == Companions::kRequest) {
     request_companions(*program);
   } else if (wants_companions) {
-    Status added = run_exclusively([this, &program] { return add_companions(**program); });
+    Status added = run_exclusively([this, &program] { return add_companions(**program); }, /*beside_large=*/true);
     if (!added.ok()) return true;  // it runs without them
   }
   statement.set_ready(**program);
@@ -264,12 +267,15 @@ bool PartitionEngine::make_ready(const PreparedStatement& statement, Companions 
 // While all workers stand still.
 Status PartitionEngine::add_companions(const query::Program& program) {
   if (program.catalog_version() != environment_.catalog_version.load(std::memory_order_relaxed)) return Status();
+  if (large_->is_open() && large_->holds_any_of(query::touched_tables(program, *database_->catalog())))
+    return sql_error("55P03", "a large transaction holds the table");
   return database_->add_companions(program);
 }
 
 // Asked for by a worker, which cannot wait.
 void PartitionEngine::request_companions(std::shared_ptr<const query::Program> program) {
   auto exclusive = std::make_unique<ExclusiveWork>();
+  exclusive->may_run_beside_large = true;
   exclusive->run = [this, program = std::move(program)] {
     MutexLock lock(&environment_.definition_mutex);
     return add_companions(*program);
@@ -310,8 +316,9 @@ Status PartitionEngine::execute_script(std::string_view sql, const std::function
 
 // --- exclusive work ---
 
-Status PartitionEngine::run_exclusively(std::function<Status()> work) {
+Status PartitionEngine::run_exclusively(std::function<Status()> work, bool beside_large) {
   ExclusiveWork exclusive;
+  exclusive.may_run_beside_large = beside_large;
   exclusive.run = [this, &work] {
     MutexLock lock(&environment_.definition_mutex);
     return work();
@@ -387,36 +394,6 @@ void PartitionEngine::drop_temporary_tables(const std::string& schema) {
   }));
 }
 
-StatusOr<std::unique_ptr<CopyIn>> PartitionEngine::open_copy(std::string_view sql) {
-  SCYPER_ASSIGN_OR_RETURN(auto rows, database_->open_copy(sql));
-  SCYPER_RETURN_IF_ERROR(admit_changes());
-  auto fill = [this](query::CopyRows* all, const StatementLimits& limits, query::ResultSet* result) {
-    return copy(all, limits, result);
-  };
-  return make_copy(std::move(fill), std::move(rows));
-}
-
-// One whose memory counts among all others'.
-std::unique_ptr<CopyIn> PartitionEngine::make_copy(EngineCopy::Filler fill, std::unique_ptr<query::CopyRows> rows) {
-  return std::make_unique<EngineCopy>(std::move(fill), &copy_memory_, std::move(rows));
-}
-
-void PartitionEngine::set_running_copy(RunningCopy* copy) {
-  MutexLock lock(&copy_mutex_);
-  running_copy_ = copy;
-}
-
-void PartitionEngine::check_copy(int64_t now_ns) {
-  MutexLock lock(&copy_mutex_);
-  if (running_copy_ == nullptr) return;
-  const StatementLimits& limits = running_copy_->limits;
-  if (limits.cancelled != nullptr && limits.cancelled->load(std::memory_order_relaxed)) {
-    running_copy_->interruption.raise(query::Interrupt::kCancel);
-  } else if (limits.deadline_ns != 0 && now_ns >= limits.deadline_ns) {
-    running_copy_->interruption.raise(query::Interrupt::kTimeout);
-  }
-}
-
 // What changed beside all transactions; empty: nothing.
 void PartitionEngine::log_alone(std::string_view redo) {
   environment_.versions.note_all();
@@ -474,6 +451,8 @@ PartitionEngine::LogInfo PartitionEngine::log_info() const {
 void PartitionEngine::tick() {
   int64_t now_ns = environment_.clock.monotonic_ns();
   for (auto& worker : workers_) worker->executor().check_time(now_ns);
+  large_->executor().check_time(now_ns);
+  large_->refuse_over(now_ns);
   for (const auto& [transaction, why] : waits_.take_over(now_ns)) {
     const bool is_cancelled = transaction->cancelled != nullptr && transaction->cancelled->load();
     refuse_one(transaction, why, is_cancelled ? Refusal::kCancelled : Refusal::kTimeout);

@@ -12,6 +12,7 @@
 #include "engine_copy.h"
 #include "executor.h"
 #include "fork_gate.h"
+#include "large_transactions.h"
 #include "primary/blocks.h"
 #include "primary/engine.h"
 #include "primary/read_verdicts.h"
@@ -83,7 +84,8 @@ class PartitionEngine final : public Engine {
   // Refuses from now on with 57P03; what is queued is finished.
   void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
-  Status run_exclusively(std::function<Status()> work);
+  // beside_large: it touches nothing that a large transaction holds.
+  Status run_exclusively(std::function<Status()> work, bool beside_large = false);
   // A program of the published catalog for a statement of an open transaction, from the cache or new. `*values` gets
   // its arguments, which lie in *arena. nullptr: the transaction has to compile the text itself.
   std::shared_ptr<const PreparedStatement> find_for_open(std::string_view sql, std::span<const Datum> parameters,
@@ -103,6 +105,7 @@ class PartitionEngine final : public Engine {
   TableVersions& versions() { return environment_.versions; }
   Reservations& reservations() { return environment_.reservations; }
   BlockWaits& waits() { return waits_; }
+  LargeTransactions& large() { return *large_; }
   // The job waits for that block to end.
   BlockWaits::Parked park_job(TentativeJob* job, BlockId holder);
   int64_t now_ns() { return environment_.clock.monotonic_ns(); }
@@ -166,6 +169,7 @@ class PartitionEngine final : public Engine {
   ShortRead verdict_of(const PreparedStatement& statement) const;
   StatusOr<ShortRead> judge(std::string_view sql, std::span<const Datum> parameters, AdHoc* ad_hoc);
   void start_queries();
+  Status start_large();
   Status start_compaction(bool is_warm);
   void make_steps_due(storage::Compactor::Due due);
   void request_shared_steps();
@@ -190,6 +194,7 @@ class PartitionEngine final : public Engine {
   std::atomic<BlockId> starved_block_{0};
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<LargeTransactions> large_;  // ends after the workers
   std::unique_ptr<ForkGate> fork_gate_;
   std::unique_ptr<query::Queries> queries_;
   // The COPY whose rows go in.

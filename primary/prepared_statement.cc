@@ -67,6 +67,13 @@ std::vector<std::unique_ptr<const Binding>> RetiredBindings::take() {
   return std::exchange(bindings_, {});
 }
 
+namespace {
+bool is_change(CommandTag tag) {
+  return tag == CommandTag::kInsert || tag == CommandTag::kUpdate || tag == CommandTag::kDelete ||
+         tag == CommandTag::kMerge;
+}
+}  // namespace
+
 PreparedStatement::PreparedStatement(std::shared_ptr<const query::Prepared> prepared,
                                      std::shared_ptr<query::Database> database, RetiredBindings* retired,
                                      uint32_t procedure)
@@ -106,6 +113,8 @@ std::unique_ptr<Binding> PreparedStatement::make_binding() const {
   binding->tag = tag_of(binding->program->command());
   binding->is_volatile = binding->program->footprint().is_volatile;
   binding->is_planned = binding->program->footprint().is_planned;
+  const query::Footprint& footprint = binding->program->footprint();
+  binding->may_be_large = footprint.writes && is_change(binding->tag);
   binding->role_id = query::session_role_id(prepared_->text(), database_->catalog()->roles);
   return binding;
 }

@@ -26,7 +26,8 @@ struct Binding {
   CommandTag tag = CommandTag::kSelect;
   bool is_volatile = false;
   bool is_planned = false;
-  uint32_t role_id = 0;  // of the session that it runs for
+  bool may_be_large = false;  // it may begin again as a large transaction (large_transactions.h)
+  uint32_t role_id = 0;       // of the session that it runs for
   std::shared_ptr<const query::Program> owner;
   Status failure;
 };

@@ -24,8 +24,8 @@ void RedoCheck::begin_version(uint64_t catalog_version) {
   seen_.fill({});
 }
 
-Status RedoCheck::check_now(std::string_view changes, uint32_t partition) {
-  Status status = reader_->check(changes, partition);
+Status RedoCheck::check_now(std::string_view changes, uint32_t partition, const std::function<void()>& between) {
+  Status status = reader_->check(changes, partition, between);
   if (unreadable.fires()) [[unlikely]]
     status = absl::InternalError("failpoint redo.unreadable");
   if (status.ok()) [[likely]]

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -21,10 +22,12 @@ class RedoCheck {
 
   // partition: the only one of partitioned tables that they may lie in. statement: its number, 0 = check in any case.
   // XX000.
-  Status check(std::string_view changes, uint32_t partition, uint64_t catalog_version, uint64_t statement) {
+  // between: called before each change.
+  Status check(std::string_view changes, uint32_t partition, uint64_t catalog_version, uint64_t statement,
+               const std::function<void()>& between) {
     if (version_ != catalog_version || catalog_ == nullptr) [[unlikely]]
       begin_version(catalog_version);
-    return is_due(statement) ? check_now(changes, partition) : Status();
+    return is_due(statement) ? check_now(changes, partition, between) : Status();
   }
 
  private:
@@ -45,7 +48,7 @@ class RedoCheck {
 #endif
   }
   void begin_version(uint64_t catalog_version);
-  Status check_now(std::string_view changes, uint32_t partition);
+  Status check_now(std::string_view changes, uint32_t partition, const std::function<void()>& between);
   std::unique_ptr<storage::RowApplier> make_reader();
 
   query::Database* const database_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "storage/big_numeric.h"
@@ -184,13 +185,31 @@ uint64_t RedoStream::append_logical(RedoHeader header, uint64_t statement, std::
   return header.lsn;
 }
 
+void RedoStream::prepare(std::string_view body, size_t prefix_bytes, const std::function<void()>& between) {
+  constexpr size_t kPieceBytes = size_t{256} << 10;
+  if (buffer_ == nullptr || body.size() < kPieceBytes) return;
+  char* out = buffer_->make_aside(sizeof(RedoHeader) + prefix_bytes + body.size()) + sizeof(RedoHeader) + prefix_bytes;
+  for (size_t at = 0; at < body.size(); at += kPieceBytes) {
+    const std::string_view piece = body.substr(at, kPieceBytes);
+    std::memcpy(out + at, piece.data(), piece.size());
+    between();
+  }
+  is_prepared_ = true;
+}
+
 uint64_t RedoStream::append(RedoHeader header, std::string_view body, std::string_view prefix) {
-  char* begin = room_for(sizeof(header) + prefix.size() + body.size());
+  const size_t bytes = sizeof(header) + prefix.size() + body.size();
+  if (buffer_ == nullptr && sink_ == nullptr && bytes > kFlushBytes) {  // nobody takes it
+    bytes_.store(bytes_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+    return draw();
+  }
+  const bool has_body = std::exchange(is_prepared_, false);
+  char* begin = has_body ? buffer_->reserve_aside() : room_for(bytes);
   header.lsn = draw();
   std::memcpy(begin, &header, sizeof(header));
   char* out = begin + sizeof(header);
   if (!prefix.empty()) out = std::copy(prefix.begin(), prefix.end(), out);
-  if (!body.empty()) std::memcpy(out, body.data(), body.size());
+  if (!body.empty() && !has_body) std::memcpy(out, body.data(), body.size());
   finish(begin, out + body.size());
   return header.lsn;
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,9 @@ class RedoStream {
   uint64_t append_logical(RedoHeader header, uint64_t statement, std::string_view text, std::span<const SqlType> types,
                           const Datum* arguments, std::string_view prefix = {});
   uint64_t append(RedoHeader header, std::string_view body, std::string_view prefix = {});
+  // The next append() takes no time: copies its long body beforehand. between: called again and again; others may
+  // append meanwhile.
+  void prepare(std::string_view body, size_t prefix_bytes, const std::function<void()>& between);
   // Hands records to the sink.
   void flush();
   bool has_unflushed() const { return records_ != 0; }
@@ -62,6 +66,7 @@ class RedoStream {
   std::vector<uint64_t> described_;  // statement numbers by number modulo size; empty until first needed
   std::vector<std::string> texts_;   // a few of the last ones explained
   size_t next_text_ = 0;
+  bool is_prepared_ = false;
   std::atomic<uint64_t> bytes_{0};  // written by the worker only
 };
 

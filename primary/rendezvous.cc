@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "large_transactions.h"
 #include "worker.h"
 
 namespace scyper::primary {
@@ -33,6 +34,8 @@ void Rendezvous::notify() {
   // a busy worker sees it at its next border, or when it becomes idle
   if (is_nobody_at_work(nullptr)) workers_[0]->wake();
 }
+
+bool Rendezvous::allows_steps() const { return large_ == nullptr || !large_->is_open(); }
 
 bool Rendezvous::is_due(int64_t now_ns) const {
   if (queue_.depth() > queue_.capacity()) return true;
@@ -148,15 +151,31 @@ void Rendezvous::run_group(Worker* leader) {
   run_readers(leader);
 }
 
+// Definitions and other work that expects every transaction to have ended wait until a large one has.
+bool Rendezvous::is_held_back(Transaction* transaction) {
+  if (large_ == nullptr || !large_->is_open()) return false;
+  if (transaction->statement == nullptr) {
+    const auto* work = static_cast<ExclusiveWork*>(transaction);
+    if (work->is_slice || work->may_run_beside_large) return false;
+  } else if (prepared_of(*transaction).is_program()) {
+    return false;
+  }
+  large_->hold_back(transaction);
+  return true;
+}
+
 void Rendezvous::run_alone(Worker* leader, Transaction* transaction) {
+  if (is_held_back(transaction)) return;
   if (transaction->statement == nullptr) {
     run_readers(leader);
     auto* work = static_cast<ExclusiveWork*>(transaction);
+    if (work->is_slice) return static_cast<void>(work->run_on(leader));
     const uint64_t before_lsn = leader->executor().last_alone_lsn();
     work->status = work->run_on ? work->run_on(leader) : work->run();
     work->has_logged = leader->executor().last_alone_lsn() != before_lsn;
     leader->executor().answer(work);
   } else if (!prepared_of(*transaction).is_program()) {
+    if (large_ != nullptr && large_->takes_definition(transaction)) return;
     run_readers(leader);           // they may be something else after it
     transaction->crossing = true;  // has seen everything
     leader->executor().define(transaction);
@@ -235,6 +254,7 @@ void Rendezvous::sit_out_pause() {
 
 void Rendezvous::try_finish() {
   if (closed_workers_.load() < workers_.size() || crossing_waits() || !is_nobody_at_work(nullptr)) return;
+  if (large_ != nullptr && large_->is_open()) return;  // its next slice comes
   if (!queue_.try_close()) return;
   is_finished_.store(true);
   for (Worker* worker : workers_) worker->wake();

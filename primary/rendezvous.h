@@ -18,6 +18,8 @@ class Worker;
 struct ExclusiveWork : Transaction {
   std::function<Status()> run;
   std::function<Status(Worker*)> run_on;  // in its place: work that needs the worker that leads
+  bool is_slice = false;                  // of a large transaction, which answers by itself
+  bool may_run_beside_large = false;      // between two of these
   Completion completion;
 };
 
@@ -34,12 +36,15 @@ class Rendezvous {
  public:
   explicit Rendezvous(uint32_t queue_capacity) : queue_(queue_capacity) {}
   void set_workers(std::vector<Worker*> workers) { workers_ = std::move(workers); }  // once, before they start
+  void set_large(LargeTransactions* large) { large_ = large; }                       // likewise
 
   // --- submitters ---
   TransactionQueue& queue() { return queue_; }
   uint64_t depth() const { return queue_.depth(); }
   // After a reservation in the queue. False: closed.
   bool push(const Chain& chain);
+  // Between two transactions: whether chunks may be compacted. Not while a large transaction is open.
+  bool allows_steps() const;
   // For one that was admitted before and turned out to be crossing.
   void push_again(Transaction* transaction);
 
@@ -104,7 +109,10 @@ class Rendezvous {
   void run_readers(Worker* leader);
   Transaction* next();
 
+  bool is_held_back(Transaction* transaction);
+
   std::vector<Worker*> workers_;
+  LargeTransactions* large_ = nullptr;
   TransactionQueue queue_;
   alignas(64) std::atomic<uint32_t> attention_{0};  // read at every border
   alignas(64) std::atomic<bool> is_led_{false};

@@ -156,6 +156,7 @@ void Worker::run_queue() {
 // Between two transactions. What makes steps due while this one runs is not forgotten.
 void Worker::take_step() {
   is_step_due_.store(false);
+  if (!rendezvous_->allows_steps()) return;  // they are due again when it has ended
   if (executor_->take_step()) is_step_due_.store(true);
 }
 

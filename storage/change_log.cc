@@ -9,6 +9,7 @@
 #include "definition_entry.h"
 #include "row_change_format.h"
 #include "storage/memory_reserve.h"
+#include "storage/pauses.h"
 #include "storage/temporary.h"
 #include "tuple_undo.h"
 
@@ -17,6 +18,9 @@ namespace {
 
 constexpr size_t kBlockBytes = kArenaGranuleBytes;
 constexpr size_t kFirstRedoBytes = kArenaGranuleBytes;
+
+// Added to the capacity of redo that lies with Pauses: all capacities are multiples of a granule.
+constexpr size_t kRedoIsAside = 1;
 
 constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
@@ -92,6 +96,27 @@ bool ChangeLog::grow_redo(size_t bytes) noexcept {
     last_result_ = ChangeResult::kRedoLimit;
     return false;
   }
+  Pauses* const pauses = Pauses::current;
+  if (pauses != nullptr && redo_capacity_ == kKeptBytes) {
+    if (char* begin = pauses->redo_begin(options_.redo_limit_bytes); begin != nullptr) {
+      std::memcpy(begin, redo_begin_, used);
+      arena_->free(redo_begin_, redo_capacity_);
+      redo_begin_ = begin;
+      head_.redo_cursor = begin + used;
+      redo_capacity_ = kRedoIsAside;
+    }
+  }
+  if ((redo_capacity_ & kRedoIsAside) != 0) {
+    while (redo_capacity_ < used + bytes + kRedoIsAside) {
+      if (!pauses->grow_redo(arena_)) {
+        last_result_ = ChangeResult::kOutOfMemory;
+        return false;
+      }
+      redo_capacity_ += Pauses::kRedoStepBytes;
+    }
+    head_.redo_end = redo_begin_ + std::min(redo_capacity_ - kRedoIsAside, options_.redo_limit_bytes);
+    return true;
+  }
   size_t capacity = std::max(redo_capacity_, kFirstRedoBytes);
   while (capacity < used + bytes) capacity *= 2;
   auto* fresh = static_cast<char*>(allocate(arena_, capacity));
@@ -144,7 +169,9 @@ bool ChangeLog::release_reserve() noexcept {
 // the cells refer to.
 void ChangeLog::rollback_to(const Mark& mark) noexcept {
   const ReserveScope reserve;
+  Pauses* const pauses = Pauses::current;
   while (head_.top != mark.top) {
+    if (pauses != nullptr) pauses->step();
     UndoEntry* row = head_.top;
     if (is_definition(row)) [[unlikely]] {
       definition_of(row)->take_back();
@@ -196,18 +223,29 @@ bool ChangeLog::log_sequences() noexcept {
 }
 
 void ChangeLog::rollback_all() noexcept {
+  const bool has_committed = head_.top == nullptr;  // in a child whose parent was about to free what it had replaced
   rollback_to(Mark{nullptr, nullptr, nullptr, 0, 0, 0, 0});
-  CHECK(deferred_ == nullptr);
+  CHECK(deferred_ == nullptr || has_committed);
+  while (deferred_ != nullptr) finish_deferred(std::exchange(deferred_, deferred_->deferred));
   reset();
 }
 
-// Here and not where a change is made: one place for all that change rows, and what is rolled back marks nothing.
+// Here and not where a change is made: one place for all that change rows, and what is rolled back marks nothing. The
+// marks come before anybody can fork: an archive of a later state has to see them.
 void ChangeLog::commit() noexcept {
+  Pauses* const pauses = Pauses::current;
+  if (pauses != nullptr) {
+    pauses->mark_all_changed();
+    head_.top = nullptr;
+    sequences_.clear();
+  }
   for (const UndoEntry* entry = head_.top; entry != nullptr; entry = entry->previous) {
     if (entry->kind != UndoEntry::Kind::kPayload && !is_definition(entry)) mark_changed(entry->partition, entry->tid);
   }
-  for (UndoEntry* entry = deferred_; entry != nullptr; entry = entry->deferred) finish_deferred(entry);
-  deferred_ = nullptr;
+  while (deferred_ != nullptr) {
+    if (pauses != nullptr) pauses->step();
+    finish_deferred(std::exchange(deferred_, deferred_->deferred));
+  }
   reset();
 }
 
@@ -228,7 +266,11 @@ void ChangeLog::reset() noexcept {
       block = next;
     }
   }
-  if (redo_capacity_ > kKeptBytes) {
+  if ((redo_capacity_ & kRedoIsAside) != 0) {
+    redo_begin_ = head_.redo_cursor = head_.redo_end = nullptr;
+    redo_capacity_ = 0;
+    if (Pauses::current != nullptr) Pauses::current->release_redo(arena_);  // a child has none
+  } else if (redo_capacity_ > kKeptBytes) {
     arena_->free(redo_begin_, redo_capacity_);
     redo_begin_ = head_.redo_cursor = head_.redo_end = nullptr;
     redo_capacity_ = 0;

@@ -53,9 +53,11 @@ Status RowApplier::check_sequence(Input* in) const {
   return is_known ? Status() : damaged_redo("sequence");
 }
 
-Status RowApplier::check(std::string_view changes, uint32_t partition) {
+Status RowApplier::check(std::string_view changes, uint32_t partition, const std::function<void()>& between) {
   Input in{changes.data(), changes.data() + changes.size(), true, nullptr, {}};
   while (in.left() > 0) {
+    if (between) [[unlikely]]
+      between();
     const char* begin = in.at;
     const auto kind = static_cast<RowChangeKind>(*in.at++);
     switch (kind) {

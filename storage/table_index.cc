@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "change_status.h"
-#include "row_index.h"
+#include "row_key.h"
+#include "storage/pauses.h"
 #include "tuple_place.h"
 
 // Indexes made and dropped while the table is at rest.
@@ -18,16 +21,28 @@ Status build_error(ChangeResult result, const ChangeLog::Conflict& conflict, con
                      key_text(conflict.partition, index, conflict.tid, format) + " is duplicated.");
 }
 
-Status fill_ordered(TablePartition* partition, uint32_t number, const IndexDef& index, Table::DatumFormatter format) {
+Status insert_built(TablePartition* partition, uint32_t number, const IndexDef& index, OrderedIndex* ordered,
+                    const char* key, RowKey info, Tid tid, Table::DatumFormatter format) {
+  ChangeLog::Conflict conflict{partition, number, kNoTid, info.size};
+  if (info.too_large) return build_error(ChangeResult::kKeyTooLarge, conflict, index, format);
+  if (info.size == 0) return Status();
+  const IndexResult result = ordered->insert(key, info.size, tid);
+  if (result == IndexResult::kOk) return Status();
+  if (result != IndexResult::kDuplicate) return out_of_memory();
+  conflict.tid = ordered->find(key, info.size);
+  return build_error(ChangeResult::kDuplicateKey, conflict, index, format);
+}
+
+// plan: of the index, which the table does not have yet.
+Status fill_ordered(TablePartition* partition, const IndexPlan& plan, uint32_t number, const IndexDef& index,
+                    OrderedIndex* ordered, Table::DatumFormatter format) {
   char key[kMaxIndexKeyBytes];
-  const IndexPlan& plan = partition->plan->indexes[number];
   Status status;
   ChunkReader reader(partition, plan.columns);
   reader.for_each([&](Tid tid, const char* chunk, uint32_t offset) {
+    if (Pauses::current != nullptr) Pauses::current->step();
     const RowKey info = encode_row_key(plan, chunk, offset, tid, key);
-    ChangeLog::Conflict conflict;
-    const ChangeResult result = insert_key(partition, number, key, info, tid, &conflict);
-    if (result != ChangeResult::kOk) status = build_error(result, conflict, index, format);
+    status = insert_built(partition, number, index, ordered, key, info, tid, format);
     return status.ok();
   });
   status.Update(reader.status());
@@ -57,16 +72,16 @@ Status Table::create_index(IndexDef index, DatumFormatter format) {
   next->indexes.push_back(std::move(index));
   ++next->version;
   SCYPER_ASSIGN_OR_RETURN(RowPlan plan, make_row_plan(*next, layout_));
-  RowPlan before = std::exchange(*plan_, std::move(plan));
-  Status status = add_index_structures(number);
-  for (size_t i = 0; i < partitions_.size() && status.ok(); ++i) {
-    status = fill_ordered(partitions_[i], number, next->indexes[number], format);
+  // aside: others, and forked children, see the table without it until it is whole
+  std::vector<std::unique_ptr<OrderedIndex>> made;
+  for (TablePartition* partition : partitions_) {
+    made.push_back(OrderedIndex::create(arena_, plan.indexes[number].key_bytes));
+    if (made.back() == nullptr) return out_of_memory();
+    SCYPER_RETURN_IF_ERROR(
+        fill_ordered(partition, plan.indexes[number], number, next->indexes[number], made.back().get(), format));
   }
-  if (!status.ok()) {
-    destroy_index(number);
-    *plan_ = std::move(before);
-    return status;
-  }
+  *plan_ = std::move(plan);
+  for (size_t i = 0; i < partitions_.size(); ++i) partitions_[i]->indexes[number].ordered = made[i].release();
   publish(std::move(next));
   return absl::OkStatus();
 }

@@ -7,17 +7,25 @@
 #include "base/check.h"
 #include "change_status.h"
 #include "row_index.h"
+#include "storage/pauses.h"
 #include "tuple_place.h"
 
 namespace scyper::storage {
 namespace {
 
+// Between two rows, where nobody changes the table meanwhile.
+void pause_between() {
+  if (Pauses::current != nullptr) Pauses::current->step();
+}
+
 // The live tuples of a partition, as they lie or by primary key or row id.
 StatusOr<std::vector<Tid>> tuples_of(const TablePartition* partition, bool by_identity) {
   std::vector<Tid> tids;
   tids.reserve(partition->live_tuples);
-  for (Tid tid = 0; tid < partition->tuple_limit; ++tid)
+  for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
     if (is_live(partition, tid)) tids.push_back(tid);
+    pause_between();
+  }
   if (!by_identity) return tids;
   const TableSchema& schema = *partition->plan->schema;
   std::vector<std::pair<std::string, Tid>> keys;
@@ -25,6 +33,7 @@ StatusOr<std::vector<Tid>> tuples_of(const TablePartition* partition, bool by_id
   size_t primary = 0;
   while (primary < schema.indexes.size() && !schema.indexes[primary].primary) ++primary;
   for (Tid tid : tids) {
+    pause_between();
     if (primary == schema.indexes.size()) {
       char id[sizeof(uint64_t)];
       const auto column = static_cast<uint32_t>(partition->plan->row_id_column);
@@ -64,7 +73,10 @@ class Rebuild {
     TablePartition* to = table_->partition(number);
     const bool keeps_row_ids = old_.schema().has_row_id && table_->schema().has_row_id;
     SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> tids, tuples_of(from, by_identity));
-    for (Tid tid : tids) SCYPER_RETURN_IF_ERROR(copy_row(from, tid, to, keeps_row_ids));
+    for (Tid tid : tids) {
+      pause_between();
+      SCYPER_RETURN_IF_ERROR(copy_row(from, tid, to, keeps_row_ids));
+    }
     if (keeps_row_ids) to->next_row_id = from->next_row_id;
     return absl::OkStatus();
   }

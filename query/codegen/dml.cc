@@ -185,6 +185,7 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
   const bool before = dml.triggers != nullptr && !dml.triggers->before_row.empty();
   auto insert_row = [&](Values values) {
     Block skip = b_.new_block();
+    if (!dml.source->from.empty()) check_interrupt();  // a chunk of rows takes some milliseconds
     if (before) {
       Values row = gen_before_row(dml, nullptr, &values, skip);
       std::move(row.begin(), row.end(), values.begin());
@@ -363,6 +364,7 @@ void Generator::gen_change(const BoundDml& dml, const Consumer& returning) {
     if (changes_all) changed_relation_ = dml.relation;
     gen_joins(&plan, [&] {
       Block next = b_.new_block();
+      if (loops_ > 0) check_interrupt();
       skip_changed_row(dml, next);
       const Values values = new_values();
       const RowSource& source = sources_[dml.relation];

@@ -39,7 +39,8 @@ class RowApplier {
   // Whether apply() could read the bytes: tables, columns, partitions, widths and values' ranges, by what it reads them
   // with. Changes no table; whether the rows are there is not looked at. What follows a definition is not either: it is
   // of tables that are not there yet.
-  Status check(std::string_view changes, uint32_t partition);
+  // between: called before each change.
+  Status check(std::string_view changes, uint32_t partition, const std::function<void()>& between = {});
   // Of partitioned tables only rows of these partitions are applied from now on; the others are passed over.
   void set_held(PartitionSet held) { held_ = std::move(held); }
   // The definition of a table has changed.

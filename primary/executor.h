@@ -187,6 +187,7 @@ class Executor {
   Verdict wait_for(Transaction* transaction, BlockId own, BlockId holder) noexcept;
   uint64_t run_us_max_of(const Transaction& transaction, const Binding& binding) const;
   bool is_long_one(const Transaction& transaction, uint64_t run_us_max) const;
+  bool reads_large(const BlockHistory& history);
   bool meets_large(const PreparedStatement& statement, const Binding& binding, const TentativeBlock* block);
   Verdict wait_for_large(Transaction* transaction, BlockId own) noexcept;
   void keep_sequences_of(const Transaction& transaction, const Binding& binding);

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "block_history.h"
 #include "executor.h"
 #include "large_transactions.h"
 #include "storage/pauses.h"
@@ -66,6 +68,7 @@ bool Executor::meets_large(const PreparedStatement& statement, const Binding& bi
     for (const TableId table : block->tables) {
       if (large.holds(table)) return true;
     }
+    if (block->history != nullptr && reads_large(*block->history)) return true;
   }
   if (binding.program == nullptr) return false;
   if (large_id_ != large.open_id() || large_verdicts_.size() > kVerdictsMax) {
@@ -77,6 +80,16 @@ bool Executor::meets_large(const PreparedStatement& statement, const Binding& bi
   const bool meets = large.holds_any_of(query::touched_tables(*binding.program, *environment_->database->catalog()));
   large_verdicts_.emplace(statement.number(), meets);
   return meets;
+}
+
+// Whether a statement that may have to run again has read a table that a large transaction holds.
+bool Executor::reads_large(const BlockHistory& history) {
+  return std::any_of(history.steps.begin(), history.steps.end(), [this](const auto& step) {
+    if (step->kind != BlockStep::Kind::kStatement) return false;
+    const auto& statement = static_cast<const PreparedStatement&>(*step->statement);
+    const Binding* binding = statement.binding();
+    return binding != nullptr && meets_large(statement, *binding, nullptr);
+  });
 }
 
 // The transaction has left no trace. A short read need not wait: a snapshot can answer it.

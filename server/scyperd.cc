@@ -19,6 +19,7 @@
 #include "base/text_file.h"
 #include "failover_node.h"
 #include "grpc_messages.h"
+#include "memory_return.h"
 #include "node_watchdog.h"
 #include "primary/engine.h"
 #include "primary/warm_engine.h"
@@ -180,6 +181,7 @@ int run_elected(const NodeConfig& config, const sigset_t& signals) {
   if (Status status = node.start(); !status.ok()) return fail(kExitStart, status);
   tell_service_manager("READY=1\nSTATUS=takes part in elections");
   watchdog.start();
+  const MemoryReturn memory_return;
   auto end = node.run(signals);
   if (!end.ok()) return fail(kExitStart, end.status());
   if (end->signal_number == 0) {
@@ -226,6 +228,7 @@ int run(NodeConfig config) {
   NodeWatchdog watchdog;
   if (config.role == Role::kPrimary) watchdog.watch(engine->get());
   watchdog.start();
+  const MemoryReturn memory_return;
 
   const int signal_number = wait_for_end(signals, engine->get(), config.server.tls.get());
   if (signal_number == 0) return start_anew(config, *std::move(engine), *std::move(server));

@@ -93,11 +93,12 @@ void Session::serve() {
 
 bool Session::read_message(char* type, std::string_view* payload) {
   if (!stream_.has_message()) before_waiting();
-  const MessageStream::Got got = stream_.read(context_->node->options.message_bytes_max, type, payload);
+  const MessageStream::Got got = stream_.read(context_->node->options.postgres_message_bytes_max, type, payload);
   const bool was_late = deadline_ns_.exchange(0) != 0 && is_ending_ && !context_->node->stopping;
   if (got == MessageStream::Got::kMessage) return true;
   if (got == MessageStream::Got::kMalformed) {
-    end_with(with_hint(sql_error("08P01", "invalid message length"), "See message_bytes_max."));
+    end_with(with_hint(sql_error("08P01", "invalid message length"),
+                       "A message may have postgres_message_bytes_max bytes."));
   } else if (was_late) {
     end_with(sql_error("25P03", "terminating connection due to idle-in-transaction timeout"));
   } else if (is_ending_) {

@@ -14,7 +14,7 @@ namespace scyper::server::postgres {
 namespace {
 
 constexpr int64_t kUnknownOid = 705;
-constexpr size_t kKeptMessages = 8;  // of the largest size: what statements and portals of a session may take
+constexpr size_t kKeptMessages = 4;  // of the largest size: what statements and portals of a session may take
 
 Status malformed(const char* message) { return sql_error("08P01", std::string("invalid message format: ") + message); }
 
@@ -86,9 +86,9 @@ Status Session::check_kept_bytes(size_t more) const {
   size_t bytes = more;
   for (const auto& [name, statement] : statements_) bytes += statement->command.text.size() + statement->shown.size();
   for (const auto& [name, portal] : portals_) bytes += portal->bytes + portal->text.size();
-  if (bytes <= kKeptMessages * context_->node->options.message_bytes_max) return {};
+  if (bytes <= kKeptMessages * context_->node->options.postgres_message_bytes_max) return {};
   return with_hint(sql_error("53400", "prepared statements and portals of this session are too large"),
-                   "DEALLOCATE and close some, or raise message_bytes_max.");
+                   "DEALLOCATE and close some, or raise postgres_message_bytes_max.");
 }
 
 StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::vector<int32_t> oids) {

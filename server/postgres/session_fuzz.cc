@@ -23,7 +23,7 @@ struct Fixture {
     ServerOptions options;
     options.statement_threads = 1;
     options.query_threads = 1;
-    options.message_bytes_max = 1 << 16;
+    options.postgres_message_bytes_max = 1 << 16;
     return options;
   }
 

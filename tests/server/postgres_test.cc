@@ -93,7 +93,7 @@ TEST_F(PostgresTest, AnErrorSkipsUpToSync) {
 TEST_F(PostgresTest, LimitsAreErrors) {
   options.postgres_connections_max = 2;
   options.postgres_statements_max = 1;
-  options.message_bytes_max = 10'000;
+  options.postgres_message_bytes_max = 10'000;
   start();
   auto first = open(), second = open();
   Socket third(server->postgres_port());
@@ -148,7 +148,7 @@ TEST_F(PostgresTest, SilentClientsKeepNobodyOut) {
 
 // Of all statements and portals together, whatever their number.
 TEST_F(PostgresTest, StatementsOfASessionHaveABoundOfBytes) {
-  options.message_bytes_max = 10'000;
+  options.postgres_message_bytes_max = 10'000;
   start();
   auto socket = open();
   const std::string text_of_one = "SET application_name = '" + std::string(9'000, 'x') + "'";
@@ -274,7 +274,7 @@ TEST_F(PostgresTest, WhoSendsHalfAMessageIsIdle) {
 
 // Bytes that make no sense end their connection and nothing else.
 TEST_F(PostgresTest, GarbageEndsItsConnectionOnly) {
-  options.message_bytes_max = 4096;
+  options.postgres_message_bytes_max = 4096;
   start();
   Random random(test_seed());
   const std::string sound = parse("a", "CALL add($1, $2)") + bind("a", {"1", "2"}, 1) + message('D', "S" + text("a")) +

@@ -37,9 +37,10 @@ struct ServerOptions {
   uint32_t statement_threads = 16;        // threads that wait for statements, compilations and slow readers
   uint32_t query_threads = 64;            // threads that wait for queries on snapshots
   uint32_t statement_queue = 256;         // requests that wait for one of those threads
-  uint32_t message_bytes_max = 4u << 20;  // of one received message
-  uint32_t stream_calls_max = 8192;       // unanswered calls per stream; beyond it the stream is not read
-  uint32_t batch_calls_max = 4096;        // calls per message
+  uint32_t message_bytes_max = 4u << 20;  // of one received message of gRPC
+  uint32_t postgres_message_bytes_max = 128u << 20;  // of one of PostgreSQL's protocol
+  uint32_t stream_calls_max = 8192;                  // unanswered calls per stream; beyond it the stream is not read
+  uint32_t batch_calls_max = 4096;                   // calls per message
   uint32_t streams_max = 1024;
   uint32_t prepared_max = 10'000;
   uint64_t prepared_bytes_max = uint64_t{256} << 20;       // of these statements, about

@@ -157,6 +157,11 @@ Executor::Verdict Executor::execute_now(Transaction* transaction) noexcept {
   else if (environment_->large != nullptr && environment_->large->is_open() &&
            meets_large(statement, *binding, nullptr)) [[unlikely]]
     return wait_for_large(transaction, 0);
+  if (binding->may_be_large && environment_->options->large_after_us == 0 && may_become_large(*transaction, *binding))
+      [[unlikely]] {
+    environment_->large->submit(transaction);
+    return Verdict::kParked;
+  }
   enter(transaction, statement, *binding);
   const StatementLimits limits{.deadline_ns = transaction->deadline_ns, .cancelled = transaction->cancelled};
   const uint64_t run_us_max = run_us_max_of(*transaction, *binding);
@@ -524,7 +529,7 @@ void Executor::take_back() noexcept {
 void Executor::fail(Transaction* transaction) noexcept {
   if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
   take_back();
-  transaction->status = query::with_notices(status_of(context_.error), transaction->result.notices);
+  transaction->status = query::with_notices(failure(), transaction->result.notices);
   transaction->result.notices.clear();
   transaction->result.clear_rows();
   transaction->result.command_tag.clear();

@@ -188,6 +188,7 @@ class Executor {
   uint64_t run_us_max_of(const Transaction& transaction, const Binding& binding) const;
   bool is_long_one(const Transaction& transaction, uint64_t run_us_max) const;
   bool reads_large(const BlockHistory& history);
+  bool may_become_large(const Transaction& transaction, const Binding& binding) const;
   bool meets_large(const PreparedStatement& statement, const Binding& binding, const TentativeBlock* block);
   Verdict wait_for_large(Transaction* transaction, BlockId own) noexcept;
   void keep_sequences_of(const Transaction& transaction, const Binding& binding);
@@ -283,6 +284,7 @@ class Executor {
   void publish_definitions() noexcept;
   void take_back() noexcept;
   void fail(Transaction* transaction) noexcept;
+  Status failure() noexcept;  // what the context says
   void refuse(Transaction* transaction, Status status, Refusal why) noexcept;
   bool refuse_if_over(Transaction* transaction) noexcept;
   void watch(const std::atomic<bool>* cancelled) noexcept;

@@ -15,8 +15,6 @@ using query::Outcome;
 
 namespace {
 
-// A statement that has run alone for so long begins again as a large one. The watchdog looks every two milliseconds.
-constexpr uint64_t kLargeAfterUs = 4'000;
 constexpr size_t kVerdictsMax = 4096;
 constexpr size_t kSequencesMax = 64;  // of a catalog; where it has more, a statement that begins again leaves a gap
 
@@ -28,16 +26,20 @@ StatusOr<std::unique_ptr<Executor>> Executor::create_large(uint32_t number, Exec
   return executor;
 }
 
+// Statements of one partition keep their order.
+bool Executor::may_become_large(const Transaction& transaction, const Binding& binding) const {
+  return binding.may_be_large && transaction.crossing && transaction.run_us_max == 0 && !is_large_ &&
+         environment_->large != nullptr;
+}
+
+// The watchdog looks every two milliseconds.
 uint64_t Executor::run_us_max_of(const Transaction& transaction, const Binding& binding) const {
-  // those of one partition keep their order
-  const bool may_be_large = binding.may_be_large && transaction.crossing && !is_large_;
-  if (transaction.run_us_max != 0 || !may_be_large || environment_->large == nullptr) return transaction.run_us_max;
-  return kLargeAfterUs;
+  return may_become_large(transaction, binding) ? environment_->options->large_after_us : transaction.run_us_max;
 }
 
 // The watchdog has ended it, not its client or its own time.
 bool Executor::is_long_one(const Transaction& transaction, uint64_t run_us_max) const {
-  if (run_us_max != kLargeAfterUs || transaction.run_us_max != 0) return false;
+  if (run_us_max != environment_->options->large_after_us || transaction.run_us_max != 0) return false;
   if (transaction.cancelled != nullptr && transaction.cancelled->load(std::memory_order_relaxed)) return false;
   return transaction.deadline_ns == 0 || now_ns() < transaction.deadline_ns;
 }

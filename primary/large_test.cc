@@ -29,6 +29,7 @@ class LargeTest : public testing::TestWithParam<std::tuple<RedoMode, uint32_t>> 
     options.memory_bytes = size_t{256} << 20;
     options.redo = std::get<0>(GetParam());
     options.workers = std::get<1>(GetParam());
+    options.large_after_us = 0;
     options.log.directory = "/data";
     options.log.disk = &disk_;
     options.log.on_failure = [](const Status&) {};
@@ -124,16 +125,20 @@ class LargeTest : public testing::TestWithParam<std::tuple<RedoMode, uint32_t>> 
 };
 
 TEST_P(LargeTest, OthersGoOnBesideIt) {
-  std::string inserted;
-  std::thread thread = begin(insert_text(), &inserted);
   int64_t beside = 0;
-  while (large().is_open()) {
-    EXPECT_EQ(run("UPDATE other SET value = value + 1 WHERE id = 7"), "UPDATE 1");
-    EXPECT_EQ(run("UPDATE shared SET value = value + 1"), "UPDATE 1");
-    ++beside;
+  // a test that gets no processor meanwhile sees nothing beside it
+  for (int tries = 0; tries < 100 && beside == 0; ++tries) {
+    if (tries > 0) EXPECT_EQ(run("DELETE FROM big"), "DELETE " + std::to_string(kRows));
+    std::string inserted;
+    std::thread thread = begin(insert_text(), &inserted);
+    while (large().is_open()) {
+      EXPECT_EQ(run("UPDATE other SET value = value + 1 WHERE id = 7"), "UPDATE 1");
+      EXPECT_EQ(run("UPDATE shared SET value = value + 1"), "UPDATE 1");
+      ++beside;
+    }
+    thread.join();
+    EXPECT_EQ(inserted, insert_tag());
   }
-  thread.join();
-  EXPECT_EQ(inserted, insert_tag());
   EXPECT_GT(beside, 0);
   EXPECT_EQ(number("SELECT sum(value)::bigint FROM other"), beside);
   EXPECT_EQ(number("SELECT value FROM shared"), beside);

@@ -157,6 +157,7 @@ void QueryRouter::address(const Route& route, v1::QueryOptions* options) {
   // the primary's own snapshots are not global: it takes the query as one that came to it
   options->set_here(true);
   options->set_only_short(route.is_short);
+  options->set_read_only(route.is_short);  // what writes goes with its session's settings, as a transaction
   if (route.node.empty()) return;
   options->mutable_ticket()->set_term(route.ticket.term);
   options->mutable_ticket()->set_snapshot(route.ticket.snapshot);

@@ -9,6 +9,7 @@
 #include "bind/builtins.h"
 #include "compile/program_parts.h"
 #include "query/deferred_checks.h"
+#include "query/error_status.h"
 #include "query/program.h"
 #include "query/settings.h"
 #include "runtime/memory.h"
@@ -60,20 +61,23 @@ std::string quoted_after(const std::string& message, std::string_view what) {
   return message.substr(at, message.find('"', at) - at);
 }
 
-// What GET STACKED DIAGNOSTICS says of a constraint that was violated, from the message that names it.
+}  // namespace
+
 void name_violated(const ExecContext* c, ErrorState* error) {
   if (error->sqlstate.compare(0, 2, "23") != 0 || !error->constraint.empty() || !error->column.empty()) return;
   error->constraint = quoted_after(error->message, "constraint");
   error->column = error->constraint.empty() ? quoted_after(error->message, "column") : "";
   error->table = quoted_after(error->message, "relation");
   if (error->table.empty()) error->table = quoted_after(error->message, "table");
-  const auto& catalog = c->program->parts().catalog;
+  const auto catalog = c->program != nullptr ? c->program->parts().catalog : nullptr;
   if (error->table.empty() && catalog != nullptr) {
     auto found = catalog->index_tables.find(error->constraint);
     if (found != catalog->index_tables.end()) error->table = found->second;
   }
   if (!error->table.empty()) error->schema = "public";
 }
+
+namespace {
 
 ErrorText error_text(RuntimeError error) {
   switch (error) {

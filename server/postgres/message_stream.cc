@@ -30,6 +30,12 @@ void append_fields(char type, std::string_view severity, const Status& status, i
   if (const int position = position_of(status); position > 0)
     put_field('P', std::to_string(position + position_offset), writer);
   put_field('W', query::context_of(status), writer);
+  const query::ErrorObject object = query::object_of(status);
+  put_field('s', object.schema, writer);
+  put_field('t', object.table, writer);
+  put_field('c', object.column, writer);
+  put_field('d', object.datatype, writer);
+  put_field('n', object.constraint, writer);
   writer->put_byte(0);
   writer->end();
 }

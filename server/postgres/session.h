@@ -176,6 +176,7 @@ class Session {
   Status parse(MessageReader* reader);
   StatusOr<StatementPointer> prepare(std::string_view sql, std::vector<int32_t> oids);
   Status describe_parameters(Statement* statement);
+  Status describe_typed(const std::string& text, const std::vector<std::string>& types, Statement* statement);
   Status describe_parameters_of(std::string_view text, Statement* statement);
   Status describe_here(std::string_view sql, const std::string& text, Statement* statement);
   Status check_kept_bytes(size_t more) const;

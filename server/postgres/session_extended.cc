@@ -54,6 +54,12 @@ void expand(size_t count, std::vector<Format>* formats) {
   if (formats->size() == 1) formats->resize(count, formats->front());
 }
 
+// A statement fails so that could do with the types of its parameters.
+bool is_about_types(const Status& status) {
+  constexpr std::string_view kStates[] = {"42P18", "42P08", "42725", "42883", "42804"};
+  return std::ranges::find(kStates, sqlstate_of(status)) != std::end(kStates);
+}
+
 }  // namespace
 
 Status Session::parse(MessageReader* reader) {
@@ -153,26 +159,39 @@ Status Session::describe_here(std::string_view sql, const std::string& text, Sta
   return {};
 }
 
-// The statement says what types its parameters have; what the client says counts where the statement does not tell, or
-// tells something that values of the client's type need not be.
+// The statement says what types its parameters have. What the client says counts where the statement does not tell, or
+// tells something that values of the client's type need not be. It also counts where it makes another result: of
+// abs($1) an integer, say.
 Status Session::describe_parameters(Statement* statement) {
   const std::string text = statement->command.text;
   const Status status = describe_parameters_of(text, statement);
-  const bool is_open = sqlstate_of(status) == "42P18" || sqlstate_of(status) == "42P08";
-  if (!status.ok() && !is_open) return status;
-  std::vector<std::string> given(statement->oids.size());
-  bool is_changed = false;
+  std::vector<std::string> all(statement->oids.size()), needed(statement->oids.size());
+  bool has_any = false, has_needed = false;
   for (size_t i = 0; i < statement->oids.size(); ++i) {
     const int32_t oid = statement->oids[i];
-    if (oid == 0 || oid == kUnknownOid) continue;
-    const auto type = query::type_of_oid(oid);
-    if (!type.has_value()) continue;
-    if (status.ok() && (i >= statement->parameters.size() || converts(*type, statement->parameters[i]))) continue;
-    given[i] = type_name(*type);
-    is_changed = true;
+    const auto type = oid == 0 || oid == kUnknownOid ? std::nullopt : query::type_of_oid(oid);
+    const bool is_known = status.ok() && i < statement->parameters.size();
+    if (!type.has_value() || (is_known && *type == statement->parameters[i])) continue;
+    all[i] = type_name(*type);
+    has_any = true;
+    if (status.ok() && (!is_known || converts(*type, statement->parameters[i]))) continue;
+    needed[i] = all[i];
+    has_needed = true;
   }
-  if (!is_changed) return status;
-  SCYPER_ASSIGN_OR_RETURN(statement->command.text, query::with_parameter_types(text, given));
+  if (!has_any || (!status.ok() && !is_about_types(status))) return status;
+  if (has_needed) return describe_typed(text, needed, statement);
+  if (statement->columns.empty()) return status;
+  Statement typed = *statement;
+  const bool is_other = describe_typed(text, all, &typed).ok() &&
+                        !std::ranges::equal(typed.columns, statement->columns, {}, &query::ResultColumn::type,
+                                            &query::ResultColumn::type);
+  if (is_other) *statement = std::move(typed);
+  return status;
+}
+
+// The statement whose parameters have these types; empty: any.
+Status Session::describe_typed(const std::string& text, const std::vector<std::string>& types, Statement* statement) {
+  SCYPER_ASSIGN_OR_RETURN(statement->command.text, query::with_parameter_types(text, types));
   return describe_parameters_of(statement->command.text, statement);
 }
 

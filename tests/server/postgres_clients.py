@@ -151,6 +151,31 @@ def check_jdbc(node):
     expect("the JDBC driver's script", run.returncode == 0, run.stderr[-1500:])
 
 
+def check_declared_types(db):
+    """Types that the client declares decide where the statement does not: operators, functions, results."""
+    day = datetime.timedelta(days=1)
+    wanted = [("-%s", [4], -4), ("%s * %s", [3, 4], 12), ("abs(%s)", [-4], 4), ("@ %s", [-5], 5), ("%s - %s", [datetime.date(2024, 1, 5), datetime.date(2024, 1, 1)], 4),
+              ("~%s", [7], -8), ("%s %% %s", [7, 4], 3), ("sum(%s)", [5], 5), ("now() > now() - %s", [day], True), ("(SELECT count(*) FROM unnest(%s) u)", [[1, 2]], 2)]
+    for expression, values, value in wanted:
+        found = db.execute("SELECT " + expression, values).fetchone()[0]
+        expect(f"psycopg: {expression} of declared types", found == value and type(found) is type(value), repr(found))
+
+
+def check_error_fields(db, psycopg):
+    """What a violated constraint is called, and where it is."""
+    db.execute("CREATE TABLE fields (id integer PRIMARY KEY, u integer UNIQUE, v integer NOT NULL CHECK (v > 0), r integer REFERENCES fields)")
+    db.execute("INSERT INTO fields VALUES (1, 1, 1, 1)")
+    wanted = [("1, 2, 1, 1", None, "fields_pkey"), ("2, 1, 1, 1", None, "fields_u_key"), ("3, 3, NULL, 1", "v", None), ("3, 3, -1, 1", None, "fields_v_check"),
+              ("3, 3, 1, 9", None, "fields_r_fkey")]
+    for values, column, constraint in wanted:
+        try:
+            db.execute(f"INSERT INTO fields VALUES ({values})")
+            found = None
+        except psycopg.errors.IntegrityError as error:
+            found = (error.diag.schema_name, error.diag.table_name, error.diag.column_name, error.diag.constraint_name)
+        expect(f"psycopg: the error's fields of {values}", found == ("public", "fields", column, constraint), found)
+
+
 def check_psycopg(node):
     psycopg = optional("psycopg")
     if psycopg is None:
@@ -202,6 +227,8 @@ def check_psycopg(node):
         with db.pipeline():
             first = db.execute("SELECT 1")
             second = db.execute("SELECT 2")
+        check_declared_types(db)
+        check_error_fields(db, psycopg)
         expect("psycopg: pipelines", first.fetchone() == (1,) and second.fetchone() == (2,))
         with db.pipeline() as pipeline:
             bad = db.execute("SELECT 1/%s", [0])

@@ -203,7 +203,7 @@ def check_queries(db):
     raises("nor by a function", scyper.InternalError, "25006", lambda: db.query("SELECT sly()").all())
     raises("a query is one statement", ProgrammingError, "42601", lambda: db.query("SELECT 1; SELECT 2").all())
     expect("nothing was written", db.query("SELECT count(*) FROM q").scalar() == 0)
-    rows = db.query("SELECT id FROM q")
+    rows = db.query("SELECT id FROM q GROUP BY id")  # no short read, which needs no snapshot
     raises("no receipt before the end", InterfaceError, None, lambda: rows.receipt)
     rows.all()
     receipt = rows.receipt

@@ -64,6 +64,9 @@ struct EngineOptions {
   size_t block_redo_bytes_max = size_t{1} << 20;
   uint64_t block_applied_bytes_max = uint64_t{4} << 20;
   uint32_t block_locked_rows_max = 100'000;
+  // A statement that changes rows and has run alone for so long begins again as a large transaction, whose slices
+  // others run between. 0: at once, for tests.
+  uint64_t large_after_us = 4'000;
   size_t redo_bytes_max = kRecordBytesMax;  // row changes in redo per transaction; 53400 beyond
   size_t scratch_bytes_max = 0;             // intermediate results per transaction; 53200 beyond.
                                             // 0: a quarter of memory_bytes

@@ -41,12 +41,35 @@ inline std::string context_of(const Status& status) {
   return payload.has_value() ? std::string(*payload) : std::string();
 }
 
-// The error of a statement as a status, with its detail and hint.
+// What an error is about; parts may be empty.
+struct ErrorObject {
+  std::string schema, table, column, datatype, constraint;
+};
+constexpr char kObjectUrl[] = "scyper/object";
+
+inline Status with_object(Status status, const ErrorObject& object) {
+  const std::string joined = absl::StrJoin(
+      {object.schema, object.table, object.column, object.datatype, object.constraint}, std::string(1, '\0'));
+  if (joined.size() > 4) status.SetPayload(kObjectUrl, absl::Cord(absl::string_view(joined)));
+  return status;
+}
+
+inline ErrorObject object_of(const Status& status) {
+  const auto payload = status.GetPayload(kObjectUrl);
+  if (!payload.has_value()) return {};
+  const std::vector<std::string> parts = absl::StrSplit(std::string(*payload), '\0');
+  return parts.size() == 5 ? ErrorObject{parts[0], parts[1], parts[2], parts[3], parts[4]} : ErrorObject();
+}
+
+// Fills in of which constraint, table or column an error of class 23 is, from the message that names it.
+void name_violated(const ExecContext* context, ErrorState* error);
+
+// The error of a statement as a status, with its detail, hint and object.
 inline Status status_of(const ErrorState& error) {
   Status status = sql_error(error.sqlstate, error.message);
   if (!error.detail.empty()) status = with_detail(std::move(status), error.detail);
   if (!error.hint.empty()) status = with_hint(std::move(status), error.hint);
-  return status;
+  return with_object(std::move(status), {error.schema, error.table, error.column, error.datatype, error.constraint});
 }
 
 }  // namespace scyper::query

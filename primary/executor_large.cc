@@ -39,7 +39,7 @@ uint64_t Executor::run_us_max_of(const Transaction& transaction, const Binding& 
 
 // The watchdog has ended it, not its client or its own time.
 bool Executor::is_long_one(const Transaction& transaction, uint64_t run_us_max) const {
-  if (run_us_max != environment_->options->large_after_us || transaction.run_us_max != 0) return false;
+  if (is_large_ || run_us_max != environment_->options->large_after_us || transaction.run_us_max != 0) return false;
   if (transaction.cancelled != nullptr && transaction.cancelled->load(std::memory_order_relaxed)) return false;
   return transaction.deadline_ns == 0 || now_ns() < transaction.deadline_ns;
 }

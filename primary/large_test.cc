@@ -19,7 +19,7 @@
 namespace scyper::primary {
 namespace {
 
-constexpr int kRows = 60'000;
+constexpr int kRows = 20'000;
 
 class LargeTest : public testing::TestWithParam<std::tuple<RedoMode, uint32_t>> {
  protected:

@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "base/simulated_disk.h"
 #include "large_transactions.h"
 #include "primary/blocks.h"
 #include "primary/copy_in.h"
 #include "primary/fork.h"
 #include "testing/bank.h"
+#include "testing/engine_statements.h"
 
 // Large transactions: what others see of them, who waits for them, and what ends them.
 namespace scyper::primary {
@@ -21,10 +21,9 @@ namespace {
 
 constexpr int kRows = 20'000;
 
-class LargeTest : public testing::TestWithParam<std::tuple<RedoMode, uint32_t>> {
+class LargeTest : public EngineStatements, public testing::TestWithParam<std::tuple<RedoMode, uint32_t>> {
  protected:
   void open() {
-    engine_.reset();
     EngineOptions options = Bank::small_options();
     options.memory_bytes = size_t{256} << 20;
     options.redo = std::get<0>(GetParam());
@@ -33,9 +32,7 @@ class LargeTest : public testing::TestWithParam<std::tuple<RedoMode, uint32_t>> 
     options.log.directory = "/data";
     options.log.disk = &disk_;
     options.log.on_failure = [](const Status&) {};
-    auto engine = PartitionEngine::create(options);
-    ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
+    start(options);
   }
   void SetUp() override {
     open();
@@ -44,23 +41,6 @@ class LargeTest : public testing::TestWithParam<std::tuple<RedoMode, uint32_t>> 
          "CREATE TABLE other (id integer PRIMARY KEY, value bigint NOT NULL) PARTITION BY HASH (id)",
          "CREATE TABLE shared (id integer PRIMARY KEY, value bigint NOT NULL)",
          "INSERT INTO other SELECT i, 0 FROM generate_series(1, 100) i", "INSERT INTO shared VALUES (1, 0)"});
-  }
-  std::string run(std::string_view sql, const StatementLimits& limits = {}) {
-    query::ResultSet result;
-    const Status status = engine_->execute(sql, {}, &result, limits);
-    return status.ok() ? result.command_tag : std::string(sqlstate_of(status));
-  }
-  void all(std::initializer_list<const char*> statements) {
-    for (const char* sql : statements) {
-      const Status status = engine_->execute(sql, {}, nullptr);
-      ASSERT_TRUE(status.ok()) << sql << ": " << status;
-    }
-  }
-  int64_t number(std::string_view sql) {
-    query::ResultSet result;
-    const Status status = engine_->execute(sql, {}, &result);
-    EXPECT_TRUE(status.ok()) << sql << ": " << status;
-    return status.ok() && result.row_count() == 1 ? result.value(0, 0).lo : -1;
   }
   void fill() { EXPECT_EQ(run(insert_text()), insert_tag()); }
   static std::string insert_text(const std::string& more = "") {
@@ -120,8 +100,6 @@ class LargeTest : public testing::TestWithParam<std::tuple<RedoMode, uint32_t>> 
   }
 
   std::atomic<bool> is_over_{false};
-  SimulatedDisk disk_;
-  std::unique_ptr<PartitionEngine> engine_;
 };
 
 TEST_P(LargeTest, OthersGoOnBesideIt) {

@@ -4,6 +4,7 @@
 
 #include "primary/blocks.h"
 #include "testing/bank.h"
+#include "testing/engine_statements.h"
 
 // Blocks in SERIALIZABLE: their statements fit together, and they stop nobody.
 namespace scyper::primary {
@@ -11,58 +12,23 @@ namespace {
 
 constexpr const char* kConflict = "40001";
 
-class SerializableTest : public testing::TestWithParam<RedoMode> {
+class SerializableTest : public EngineStatements, public testing::TestWithParam<RedoMode> {
  protected:
   void SetUp() override {
     EngineOptions options = Bank::small_options();
     options.memory_bytes = size_t{128} << 20;
     options.redo = GetParam();
-    auto engine = PartitionEngine::create(options);
-    ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
+    start(options);
     all({"CREATE TABLE t (a integer PRIMARY KEY, b integer) PARTITION BY HASH (a)",
          "INSERT INTO t SELECT i, 0 FROM generate_series(1, 20) i", "CREATE TABLE log (what integer)",
          "CREATE TABLE other (a integer PRIMARY KEY, b integer)", "INSERT INTO other VALUES (1, 0), (2, 0)"});
   }
 
-  struct Block {
-    std::unique_ptr<OpenTransaction> transaction;
-    std::string run(std::string_view sql) {
-      query::ResultSet result;
-      const Status status = transaction->execute(sql, {}, &result, {});
-      return status.ok() ? result.command_tag : std::string(sqlstate_of(status));
-    }
-    int64_t number(std::string_view sql) {
-      query::ResultSet result;
-      const Status status = transaction->execute(sql, {}, &result, {});
-      EXPECT_TRUE(status.ok()) << sql << ": " << status;
-      return status.ok() && result.row_count() == 1 ? result.value(0, 0).lo : -1;
-    }
-    std::string commit() {
-      const Status status = transaction->commit();
-      transaction.reset();
-      return std::string(sqlstate_of(status));
-    }
-  };
   Block begin() {
     auto transaction = begin_block(engine_.get(), BlockLevel::kSerializable);
     EXPECT_TRUE(transaction.ok()) << transaction.status();
     return {*std::move(transaction)};
   }
-  void all(std::initializer_list<const char*> statements) {
-    for (const char* sql : statements) {
-      const Status status = engine_->execute(sql, {}, nullptr);
-      ASSERT_TRUE(status.ok()) << sql << ": " << status;
-    }
-  }
-  int64_t number(std::string_view sql) {
-    query::ResultSet result;
-    const Status status = engine_->execute(sql, {}, &result);
-    EXPECT_TRUE(status.ok()) << sql << ": " << status;
-    return status.ok() && result.row_count() == 1 ? result.value(0, 0).lo : -1;
-  }
-
-  std::unique_ptr<PartitionEngine> engine_;
 };
 
 TEST_P(SerializableTest, ChangesElsewhereDoNotMatter) {

@@ -4,76 +4,34 @@
 #include <thread>
 
 #include "base/random.h"
-#include "base/simulated_disk.h"
 #include "base/test_slice.h"
 #include "block_waits.h"
 #include "primary/blocks.h"
 #include "reservations.h"
 #include "testing/bank.h"
+#include "testing/engine_statements.h"
 
 // Blocks that stop nobody: what others see of them, and who waits for whom.
 namespace scyper::primary {
 namespace {
 
-class TentativeTest : public testing::TestWithParam<RedoMode> {
+class TentativeTest : public EngineStatements, public testing::TestWithParam<RedoMode> {
  protected:
   void open() {
-    engine_.reset();
     EngineOptions options = Bank::small_options();
     options.memory_bytes = size_t{128} << 20;
     options.redo = GetParam();
     options.log.directory = "/data";
     options.log.disk = &disk_;
     options.log.on_failure = [](const Status&) {};
-    auto engine = PartitionEngine::create(options);
-    ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
+    start(options);
   }
   void SetUp() override { open(); }
 
-  struct Block {
-    std::unique_ptr<OpenTransaction> transaction;
-    const query::SettingValues* settings = nullptr;
-    std::string run(std::string_view sql) {
-      query::ResultSet result;
-      StatementLimits limits;
-      limits.settings = settings;
-      const Status status = transaction->execute(sql, {}, &result, limits);
-      return status.ok() ? result.command_tag : std::string(sqlstate_of(status));
-    }
-    int64_t number(std::string_view sql) {
-      query::ResultSet result;
-      const Status status = transaction->execute(sql, {}, &result, {});
-      EXPECT_TRUE(status.ok()) << status;
-      return status.ok() && result.row_count() == 1 ? result.value(0, 0).lo : -1;
-    }
-    std::string commit() {
-      const Status status = transaction->commit();
-      transaction.reset();
-      return std::string(sqlstate_of(status));
-    }
-  };
   Block begin() {
     auto transaction = begin_block(engine_.get());
     EXPECT_TRUE(transaction.ok()) << transaction.status();
     return {*std::move(transaction)};
-  }
-  std::string run(std::string_view sql) {
-    query::ResultSet result;
-    const Status status = engine_->execute(sql, {}, &result);
-    return status.ok() ? result.command_tag : std::string(sqlstate_of(status));
-  }
-  void all(std::initializer_list<const char*> statements) {
-    for (const char* sql : statements) {
-      const Status status = engine_->execute(sql, {}, nullptr);
-      ASSERT_TRUE(status.ok()) << sql << ": " << status;
-    }
-  }
-  int64_t number(std::string_view sql) {
-    query::ResultSet result;
-    const Status status = engine_->execute(sql, {}, &result);
-    EXPECT_TRUE(status.ok()) << sql << ": " << status;
-    return status.ok() && result.row_count() == 1 ? result.value(0, 0).lo : -1;
   }
   // Runs beside the test; until its answer comes it must wait for a block.
   std::thread waiting(std::string_view sql, std::string* outcome) {
@@ -82,9 +40,6 @@ class TentativeTest : public testing::TestWithParam<RedoMode> {
     while (engine_->waits().count() == before) std::this_thread::yield();
     return thread;
   }
-
-  SimulatedDisk disk_;
-  std::unique_ptr<PartitionEngine> engine_;
 };
 
 TEST_P(TentativeTest, OthersGoOnAndSeeNothing) {

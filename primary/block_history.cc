@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "query/program_tables.h"
 #include "storage/row_change.h"
 
 namespace scyper::primary {
@@ -16,6 +17,18 @@ Placement together(const Placement& a, const Placement& b) {
   if (a.kind == Placement::Kind::kAnywhere) return b;
   if (b.kind == Placement::Kind::kAnywhere || a == b) return a;
   return {Placement::Kind::kCrossing, 0};
+}
+
+void BlockStep::note_tables(const query::Program& program, uint32_t only) {
+  std::vector<const storage::Table*> tables;
+  is_dynamic = !query::add_tables(program, &tables);
+  slots.assign(1, TableVersions::kAll);
+  for (const storage::Table* table : tables) {
+    const bool takes_all = table->partition_count() == 1 || only == ReferencedRows::kAnyPartition;
+    for (uint32_t i = 0; i < table->partition_count(); ++i) {
+      if (takes_all || i == only) slots.push_back(TableVersions::slot_of(table->partition(i)));
+    }
+  }
 }
 
 void BlockHistory::add(std::unique_ptr<BlockStep> step) {

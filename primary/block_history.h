@@ -13,6 +13,7 @@
 #include "query/drawn_values.h"
 #include "query/result.h"
 #include "query/settings.h"
+#include "referenced_rows.h"
 #include "storage/change_log.h"
 #include "storage/logged_apply.h"
 #include "table_versions.h"
@@ -47,6 +48,9 @@ struct BlockStep {
 
   // ROLLBACK TO has taken its changes back. Its client has seen its result.
   bool is_undone = false;
+
+  // What the program may read; only: the one partition of partitioned tables, or ReferencedRows::kAnyPartition.
+  void note_tables(const query::Program& program, uint32_t only);
 
   size_t bytes() const { return sizeof(*this) + arguments.bytes() + drawn.bytes(); }
 };

@@ -5,6 +5,14 @@
 
 namespace scyper::primary {
 
+Status why_over(const std::atomic<bool>* cancelled, int64_t deadline_ns, int64_t now_ns) {
+  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
+    return sql_error("57014", "canceling statement due to user request");
+  if (deadline_ns != 0 && now_ns >= deadline_ns)
+    return sql_error("57014", "canceling statement due to statement timeout");
+  return {};
+}
+
 namespace {
 
 // 0: none.
@@ -15,11 +23,8 @@ int64_t lock_timeout_ns(const Transaction& transaction) {
   return static_cast<int64_t>(query::shown_number("lock_timeout", found->second)) * 1'000'000;
 }
 
-Status why_over(const Transaction& transaction, int64_t lock_deadline_ns, int64_t now_ns) {
-  if (transaction.cancelled != nullptr && transaction.cancelled->load(std::memory_order_relaxed))
-    return sql_error("57014", "canceling statement due to user request");
-  if (transaction.deadline_ns != 0 && now_ns >= transaction.deadline_ns)
-    return sql_error("57014", "canceling statement due to statement timeout");
+Status why_ended(const Transaction& transaction, int64_t lock_deadline_ns, int64_t now_ns) {
+  SCYPER_RETURN_IF_ERROR(why_over(transaction.cancelled, transaction.deadline_ns, now_ns));
   if (lock_deadline_ns != 0 && now_ns >= lock_deadline_ns)
     return sql_error("55P03", "canceling statement due to lock timeout");
   return {};
@@ -127,7 +132,7 @@ std::vector<std::pair<Transaction*, Status>> BlockWaits::take_over(int64_t now_n
     MutexLock lock(&mutex_);
     for (auto& [id, block] : blocks_) {
       std::erase_if(block.waiting, [&](const Waiting& waiting) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        Status why = why_over(*waiting.transaction, waiting.lock_deadline_ns, now_ns);
+        Status why = why_ended(*waiting.transaction, waiting.lock_deadline_ns, now_ns);
         if (why.ok()) return false;
         leave(waiting);
         if (sqlstate_of(why) == "55P03" && raises_errors(*waiting.transaction)) {

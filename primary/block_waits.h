@@ -13,6 +13,9 @@
 
 namespace scyper::primary {
 
+// Why a statement that waits has to end: it was cancelled, or its deadline is over (monotonic; 0: none). OK: neither.
+Status why_over(const std::atomic<bool>* cancelled, int64_t deadline_ns, int64_t now_ns);
+
 // Blocks wait for each other in a circle.
 Status deadlock_error();
 Status ended_wait_error(const EndedWait& wait);

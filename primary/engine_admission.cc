@@ -40,8 +40,13 @@ Status PartitionEngine::admit_any(Refusal* why) const {
   return options_.replication.admits ? options_.replication.admits() : Status();
 }
 
-// Fills in what the engine keeps in a transaction; lane: its worker, or the number of workers when it runs alone.
-Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_t* lane) {
+// The worker that runs it; the number of workers where it runs alone. With one worker all have the node for themselves.
+uint32_t PartitionEngine::lane_of(const Transaction& transaction) const {
+  return transaction.crossing && options_.workers > 1 ? options_.workers : transaction.partition % options_.workers;
+}
+
+// Fills in what the engine keeps in a transaction; lane: as lane_of() will be. why: of an error.
+Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_t* lane, Refusal* why) {
   CHECK(transaction->statement != nullptr && transaction->done != nullptr);
   transaction->time_us = time_us;
   transaction->crossing = false;
@@ -51,22 +56,21 @@ Status PartitionEngine::admit(Transaction* transaction, int64_t time_us, uint32_
   const PreparedStatement& statement = prepared_of(*transaction);
   size_t expected = statement.parameter_types().size();
   if (transaction->arguments.size() != expected) [[unlikely]] {
+    *why = Refusal::kParameters;
     return wrong_parameter_count(transaction->arguments.size(), expected);
   }
+  *why = Refusal::kLog;
   if (environment_.log != nullptr && (environment_.log->is_full() || environment_.log->is_failed()) &&
       may_write(statement)) [[unlikely]] {
     return environment_.log->refusal();
   }
   if (!statement.is_program()) return Status();
   Placement placement = statement.classification().place(transaction->arguments);
-  if (placement.kind == Placement::Kind::kCrossing) {
-    transaction->crossing = true;
-    if (options_.workers == 1) *lane = 0;  // has the node for itself anyway
-    return Status();
-  }
-  bool is_anywhere = placement.kind == Placement::Kind::kAnywhere;
-  transaction->partition = is_anywhere ? next_partition(options_.partitions) : placement.partition;
-  *lane = transaction->partition % options_.workers;
+  transaction->crossing = placement.kind == Placement::Kind::kCrossing;
+  const bool is_anywhere = placement.kind == Placement::Kind::kAnywhere;
+  if (!transaction->crossing)
+    transaction->partition = is_anywhere ? next_partition(options_.partitions) : placement.partition;
+  *lane = lane_of(*transaction);
   return Status();
 }
 
@@ -86,20 +90,17 @@ void PartitionEngine::submit(std::span<Transaction* const> transactions) {
   int64_t time_us = environment_.clock.now_us() - kPostgresEpochUs;
   for (Transaction* transaction : transactions) {
     uint32_t lane;
-    Status status = admit(transaction, time_us, &lane);
+    Status status = admit(transaction, time_us, &lane, &why);
     if (status.ok()) [[likely]] {
       chains[lane].add(transaction);
     } else {
       refused.add(transaction);
-      refuse(&refused, status, sqlstate_of(status) == "08P01" ? Refusal::kParameters : Refusal::kLog);
+      refuse(&refused, status, why);
     }
   }
-  for (uint32_t i = 0; i < options_.workers; ++i) {
-    if (chains[i].count > 0) hand_over(&workers_[i]->queue(), &chains[i], /*crossing=*/false);
-    if (chains[i].count > 0) workers_[i]->wake();
+  for (uint32_t i = 0; i <= options_.workers; ++i) {
+    if (chains[i].count > 0) hand_over(i, &chains[i]);
   }
-  Chain& crossing = chains[options_.workers];
-  if (crossing.count > 0) hand_over(&rendezvous_.queue(), &crossing, /*crossing=*/true);
 }
 
 // The caller waits for the transaction, which was admitted: it runs it as a guest where the workers that it needs rest.
@@ -129,20 +130,37 @@ bool PartitionEngine::run_here(Transaction* transaction, uint32_t lane) {
 void PartitionEngine::submit_here(Transaction* transaction) {
   Refusal why;
   uint32_t lane = 0;
-  const int64_t time_us = environment_.clock.now_us() - kPostgresEpochUs;
-  const bool is_admitted = admit_any(&why).ok() && admit(transaction, time_us, &lane).ok();
-  if (!is_admitted || !run_here(transaction, lane)) submit({&transaction, 1});
+  Status status = admit_any(&why);
+  if (status.ok()) status = admit(transaction, environment_.clock.now_us() - kPostgresEpochUs, &lane, &why);
+  if (!status.ok()) return refuse_one(transaction, status, why);
+  if (run_here(transaction, lane)) return;
+  Chain chain;
+  chain.add(transaction);
+  hand_over(lane, &chain);
+}
+
+// Of the worker, or of those that run alone.
+TransactionQueue& PartitionEngine::queue_of(uint32_t lane) {
+  return lane == options_.workers ? rendezvous_.queue() : workers_[lane]->queue();
+}
+
+// After a reservation in that queue. False: closed.
+bool PartitionEngine::push(uint32_t lane, const Chain& chain) {
+  if (lane == options_.workers) return rendezvous_.push(chain);
+  if (!workers_[lane]->queue().push(chain)) return false;
+  workers_[lane]->wake();
+  return true;
 }
 
 // Those for whom there is no room are refused, the newest first.
-void PartitionEngine::hand_over(TransactionQueue* queue, Chain* chain, bool crossing) {
-  uint32_t granted = queue->reserve(chain->count);
+void PartitionEngine::hand_over(uint32_t lane, Chain* chain) {
+  uint32_t granted = queue_of(lane).reserve(chain->count);
   Chain refused;
   while (chain->count > granted) refused.add(chain->remove_newest());
   if (refused.count > 0) refuse(&refused, queue_full_error(), Refusal::kQueueFull);
   if (chain->count == 0) return;
-  if (crossing ? rendezvous_.push(*chain) : queue->push(*chain)) return;
-  queue->cancel(chain->count);
+  if (push(lane, *chain)) return;
+  queue_of(lane).cancel(chain->count);
   refuse(chain, query::stopping_error(), Refusal::kStopping);
 }
 

@@ -69,25 +69,19 @@ void PartitionEngine::submit_job(TentativeJob* job) {
     why = Refusal::kLog;
   }
   if (!status.ok()) return refuse_one(job, status, why);
-  const bool is_alone = job->crossing && options_.workers > 1;
-  if (!run_here(job, is_alone ? options_.workers : job->partition % options_.workers)) queue_again(job);
+  if (!run_here(job, lane_of(*job))) queue_again(job);
 }
 
 // Queues a transaction that was admitted before, so there is room.
 void PartitionEngine::queue_again(Transaction* transaction) {
   Refusal why;
   if (const Status status = admit_any(&why); !status.ok()) return refuse_one(transaction, status, why);
-  const bool is_alone = transaction->crossing && options_.workers > 1;
-  Worker& worker = *workers_[transaction->partition % options_.workers];
-  TransactionQueue& queue = is_alone ? rendezvous_.queue() : worker.queue();
+  const uint32_t lane = lane_of(*transaction);
   Chain chain;
   chain.add(transaction);
-  queue.reserve_always(1);
-  if (is_alone ? rendezvous_.push(chain) : queue.push(chain)) {
-    if (!is_alone) worker.wake();
-    return;
-  }
-  queue.cancel(1);
+  queue_of(lane).reserve_always(1);
+  if (push(lane, chain)) return;
+  queue_of(lane).cancel(1);
   refuse_one(transaction, query::stopping_error(), Refusal::kStopping);
 }
 

@@ -31,16 +31,7 @@ uint64_t versions_now(const BlockStep& step, const TableVersions& versions) {
 
 // Before the step runs: what it may read, and the versions of that.
 void Executor::note_reads(const query::Program& program, BlockStep* step) {
-  std::vector<const storage::Table*> tables;
-  step->is_dynamic = !query::add_tables(program, &tables);
-  step->slots.assign(1, TableVersions::kAll);
-  for (const storage::Table* table : tables) {
-    const bool is_shared = table->partition_count() == 1;
-    for (uint32_t i = 0; i < table->partition_count(); ++i) {
-      if (is_shared || context_.crossing != 0 || i == context_.partition)
-        step->slots.push_back(TableVersions::slot_of(table->partition(i)));
-    }
-  }
+  step->note_tables(program, context_.partition);
   step->versions = versions_now(*step, environment_->versions);
 }
 

@@ -42,15 +42,12 @@ StatusOr<BlockId> Executor::find_holder(BlockId own, const storage::UndoEntry* b
 
 // Whether a table that has changed since `before` has reserved rows or keys.
 bool Executor::touches_reserved(const storage::UndoEntry* before) const {
-  const storage::TablePartition* last = nullptr;
-  for (const storage::UndoEntry* entry = log_->top(); entry != before; entry = entry->previous) {
-    const bool is_of_table =
-        entry->kind != storage::UndoEntry::Kind::kPayload && entry->kind != storage::UndoEntry::Kind::kDefinition;
-    if (!is_of_table || entry->partition == last) continue;
-    last = entry->partition;
-    if (environment_->reservations.may_hold(last->table->schema().id)) return true;
-  }
-  return false;
+  bool touches = false;
+  storage::visit_changed_partitions(*log_, before, [&](const storage::TablePartition* partition) {
+    touches = environment_->reservations.may_hold(partition->table->schema().id);
+    return !touches;
+  });
+  return touches;
 }
 
 // The block that a transaction has to wait for, once it has run or commits a part; 0: none.
@@ -260,9 +257,10 @@ Status Executor::reserve(TentativeBlock* block, const storage::UndoEntry* before
     block->tables.insert(claim.partition->table->schema().id);
     return true;
   };
-  for (const storage::UndoEntry* entry = log_->top(); entry != before; entry = entry->previous) {
-    if (entry->kind != storage::UndoEntry::Kind::kPayload) block->tables.insert(entry->partition->table->schema().id);
-  }
+  storage::visit_changed_partitions(*log_, before, [&](const storage::TablePartition* partition) {
+    block->tables.insert(partition->table->schema().id);
+    return true;
+  });
   SCYPER_RETURN_IF_ERROR(storage::visit_claims(*log_, before, visit).status());
   referenced_.use(*environment_->database, environment_->catalog_version.load(std::memory_order_relaxed));
   const Status status = referenced_.visit(*log_, before, context_.partition, nullptr, visit).status();

@@ -15,14 +15,6 @@ namespace scyper::primary {
 
 namespace {
 constexpr uint64_t kLargeTableRows = 10'000;
-
-Status why_over(const std::atomic<bool>* cancelled, int64_t deadline_ns, int64_t now_ns) {
-  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
-    return sql_error("57014", "canceling statement due to user request");
-  if (deadline_ns != 0 && now_ns >= deadline_ns)
-    return sql_error("57014", "canceling statement due to statement timeout");
-  return {};
-}
 }  // namespace
 
 LargeTransactions::LargeTransactions(ExecutorEnvironment* environment, Rendezvous* rendezvous, Host host)
@@ -51,12 +43,16 @@ Status LargeTransactions::start() {
 
 // --- any thread ---
 
-void LargeTransactions::submit(Transaction* transaction) {
-  auto* task = new Task();  // its thread frees it
-  task->transaction = transaction;
+void LargeTransactions::add(Task* task) {
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.push_back(task);
   changed_.notify_all();
+}
+
+void LargeTransactions::submit(Transaction* transaction) {
+  auto* task = new Task();  // its thread frees it
+  task->transaction = transaction;
+  add(task);
 }
 
 bool LargeTransactions::takes_definition(Transaction* transaction) {
@@ -71,9 +67,7 @@ bool LargeTransactions::takes_definition(Transaction* transaction) {
   auto* task = new Task();  // its thread frees it
   task->transaction = transaction;
   task->is_definition = true;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.push_back(task);
-  changed_.notify_all();
+  add(task);
   return true;
 }
 
@@ -88,11 +82,7 @@ Status LargeTransactions::copy(query::CopyRows* rows, const StatementLimits& lim
     status = executor_->copy_large(rows, limits, result);
     task.answered.has_logged = executor_->last_alone_lsn() != before_lsn;
   };
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    waiting_.push_back(&task);
-    changed_.notify_all();
-  }
+  add(&task);
   task.answered.completion.wait();
   return status.ok() ? task.answered.status : status;
 }

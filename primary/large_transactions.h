@@ -92,6 +92,7 @@ class LargeTransactions {
     Status* refused = nullptr;  // likewise: why it did not run
     ExclusiveWork answered;     // likewise: when the log holds it
   };
+  void add(Task* task);
   void run();
   void run_task(Task* task);
   bool begin();

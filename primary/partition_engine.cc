@@ -128,7 +128,7 @@ Status PartitionEngine::start(replay::WarmState* warm) {
   fork_gate_->set_large(&large_->executor());
   start_queries();
   if (compaction_ != nullptr) compaction_->set_when_due([this](storage::Compactor::Due due) { make_steps_due(due); });
-  watchdog_ = std::make_unique<Ticker>(kWatchdogPeriodMs, [this] { tick(); });
+  watchdog_ = std::make_unique<Ticker>("watchdog", kWatchdogPeriodMs, [this] { tick(); });
   durability_->watch(archive_runner());
   return Status();
 }

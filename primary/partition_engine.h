@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ticker.h"
 #include "durability.h"
 #include "engine_copy.h"
 #include "executor.h"
@@ -21,7 +22,6 @@
 #include "shared_statements.h"
 #include "statement_cache.h"
 #include "tentative_block.h"
-#include "ticker.h"
 #include "worker.h"
 
 namespace scyper::primary {
@@ -124,8 +124,11 @@ class PartitionEngine final : public Engine {
   Status start(replay::WarmState* warm);
 
   Status admit_any(Refusal* why) const;
-  Status admit(Transaction* transaction, int64_t time_us, uint32_t* lane);
-  void hand_over(TransactionQueue* queue, Chain* chain, bool crossing);
+  uint32_t lane_of(const Transaction& transaction) const;
+  Status admit(Transaction* transaction, int64_t time_us, uint32_t* lane, Refusal* why);
+  TransactionQueue& queue_of(uint32_t lane);
+  bool push(uint32_t lane, const Chain& chain);
+  void hand_over(uint32_t lane, Chain* chain);
   bool run_here(Transaction* transaction, uint32_t lane);
   void submit_here(Transaction* transaction);
   void refuse(Chain* chain, const Status& status, Refusal why);

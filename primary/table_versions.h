@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "storage/change_log.h"
+#include "storage/row_claims.h"
 #include "storage/table.h"
 
 namespace scyper::primary {
@@ -40,15 +40,13 @@ class TableVersions {
   void note_all() { counts_[kAll].fetch_add(1); }
   // What the log has changed.
   void note(const storage::ChangeLog& log) {
-    const storage::TablePartition* last = nullptr;
     for (const storage::UndoEntry* entry = log.top(); entry != nullptr; entry = entry->previous) {
       if (entry->kind == storage::UndoEntry::Kind::kDefinition) note_all();
-      const bool is_row =
-          entry->kind != storage::UndoEntry::Kind::kPayload && entry->kind != storage::UndoEntry::Kind::kDefinition;
-      if (!is_row || entry->partition == last) continue;
-      last = entry->partition;
-      counts_[slot_of(last)].fetch_add(1);
     }
+    storage::visit_changed_partitions(log, nullptr, [this](const storage::TablePartition* partition) {
+      counts_[slot_of(partition)].fetch_add(1);
+      return true;
+    });
   }
   Image image() const {
     Image image;

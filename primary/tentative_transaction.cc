@@ -132,15 +132,9 @@ StatusOr<std::unique_ptr<BlockStep>> TentativeTransaction::step_of(const Snapsho
   step->rows = read.rows;
   step->is_part = !read.is_whole;
   step->place = statement->classification().place(arguments);
-  step->slots.assign(1, TableVersions::kAll);
-  std::vector<const storage::Table*> tables;
   SCYPER_ASSIGN_OR_RETURN(const auto program, engine_->database().program_of(statement->prepared()));
   if (query::shows_plan(*program)) return std::unique_ptr<BlockStep>();
-  step->is_dynamic = !query::add_tables(*program, &tables);
-  for (const storage::Table* table : tables) {
-    for (uint32_t i = 0; i < table->partition_count(); ++i)
-      step->slots.push_back(TableVersions::slot_of(table->partition(i)));
-  }
+  step->note_tables(*program, ReferencedRows::kAnyPartition);
   step->is_unsure = image_ == nullptr || read.lsn < block_.history->lsn;
   for (const TableVersions::Slot slot : step->slots) step->versions += image_ == nullptr ? 0 : (*image_)[slot];
   return step;

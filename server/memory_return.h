@@ -1,9 +1,8 @@
 #pragma once
 
-#include <thread>
+#include <cstddef>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "base/ticker.h"
 
 namespace scyper::server {
 
@@ -13,16 +12,12 @@ namespace scyper::server {
 class MemoryReturn {
  public:
   MemoryReturn();
-  ~MemoryReturn();
-  MemoryReturn(const MemoryReturn&) = delete;
-  MemoryReturn& operator=(const MemoryReturn&) = delete;
 
  private:
-  void run();
+  void look();
 
-  absl::Mutex mutex_;
-  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  size_t before_bytes_ = 0;  // its thread's: free the last time
+  Ticker ticker_;
 };
 
 }  // namespace scyper::server

@@ -117,9 +117,14 @@ std::string shape_of(std::string_view sql) {
 
 // The primary decides. Whether it may be so is seen by the text.
 bool QueryRouter::may_be_short(std::string_view sql) {
-  if (secondary_->primary().empty() || !secondary_->node().database()->may_be_short(sql)) return false;
+  if (secondary_->primary().empty()) return false;
+  const std::string shape = shape_of(sql);
   const uint64_t version = secondary_->catalog()->version;
-  return !verdicts_.find(shape_of(sql), version, RealClock().monotonic_ns()).has_value();
+  const int64_t now_ns = RealClock().monotonic_ns();
+  if (verdicts_.find(shape, version, now_ns).has_value()) return false;
+  if (secondary_->node().database()->may_be_short(sql)) return true;
+  verdicts_.set(shape, version, primary::ShortRead::kLong, now_ns);  // its text is not read again
+  return false;
 }
 
 StatusOr<QueryRouter::Route> QueryRouter::route_by_ticket(const Query& query, query::QueryOptions* options) {

@@ -276,6 +276,7 @@ Status Compiler::generate(std::string_view text, const BoundProgram& bound, Prog
   set_limits(&parts.resources);
   SCYPER_ASSIGN_OR_RETURN(ir::Function function, code_of(text, bound, &parts.resources));
   parts.footprint = parts.resources.footprint;
+  parts.is_dynamic = bound.is_dynamic;
   parts.footprint.writes |= bound.writes;
   parts.footprint.writes_shared |= bound.writes_shared;
   // a node that replays the statement need not have the same rules of the zone

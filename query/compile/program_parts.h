@@ -34,6 +34,7 @@ struct ProgramParts {
   std::shared_ptr<const SessionZone> zone;
   bool sets_zone = false;
   SessionRoles roles;               // that it was compiled for
+  bool is_dynamic = false;          // it runs statements that are not known yet, itself
   bool has_temporary_rows = false;  // uses temporary tables whose rows a commit deletes
   Compiler* compiler = nullptr;     // for dynamic SQL; none in a snapshot
 };

@@ -9,9 +9,8 @@ bool add_tables(const Program& program, std::vector<const storage::Table*>* tabl
   visit_programs(program, &all);
   bool is_complete = true;
   for (const Program* one : all) {
-    // as the compiler marks programs with dynamic SQL (Compiler::generate())
-    const Footprint& footprint = one->footprint();
-    is_complete = is_complete && !(footprint.writes && footprint.is_long && footprint.all_partitions);
+    // rows of temporary tables that a commit deletes: it makes another catalog
+    is_complete = is_complete && !one->parts().is_dynamic && !one->parts().has_temporary_rows;
     for (const auto& table : one->parts().resources.tables) tables->push_back(table.get());
   }
   return is_complete;

@@ -5,23 +5,13 @@
 
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
+#include "query/program_tables.h"
 #include "query/search_path.h"
 #include "storage/temporary.h"
 
 namespace scyper::query {
 
 namespace {
-
-// Routines that run dynamic SQL have a footprint of everything (bind/pl_cursor.cc). A few others have, too.
-bool may_be_dynamic(const Program& program) {
-  const Footprint& footprint = program.footprint();
-  return footprint.writes_shared && footprint.all_partitions && footprint.is_volatile && footprint.is_long;
-}
-
-bool is_plain(const Program& program) {
-  const std::string_view command = program.command();
-  return command == "SELECT" || command == "INSERT" || command == "UPDATE" || command == "DELETE" || command == "MERGE";
-}
 
 // Sorted, with the tables that foreign keys tie to them.
 std::vector<TableId> with_referenced(std::set<TableId> own, const Catalog& catalog) {
@@ -63,16 +53,11 @@ bool TouchedTables::meets(const TouchedTables& other) const {
 }
 
 TouchedTables touched_tables(const Program& program, const Catalog& catalog) {
-  std::vector<const Program*> all;
-  visit_programs(program, &all);
   TouchedTables touched;
+  std::vector<const storage::Table*> tables;
+  touched.may_be_any = !add_tables(program, &tables);
   std::set<TableId> own;
-  for (const Program* one : all) {
-    const bool is_statement = one == &program && is_plain(program);
-    touched.may_be_any |= !is_statement && may_be_dynamic(*one);
-    touched.may_be_any |= one->parts().has_temporary_rows;  // its commit makes another catalog
-    for (const auto& table : one->parts().resources.tables) own.insert(table->schema().id);
-  }
+  for (const storage::Table* table : tables) own.insert(table->schema().id);
   touched.ids = with_referenced(std::move(own), catalog);
   return touched;
 }

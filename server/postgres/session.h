@@ -211,6 +211,7 @@ class Session {
   void note_act(const Statement& statement, const Status& status);
   StatusOr<std::unique_ptr<Answer>> run_counted(std::string_view sql,
                                                 const std::function<Status(query::ResultSet*)>& run);
+  Status take_changed_settings();
   primary::StatementLimits limits(std::string_view sql);
   StatusOr<query::QueryOptions> query_options();
   // Rows of the portal, at most rows_max (0 = all), and what follows them.

@@ -99,8 +99,7 @@ StatusOr<primary::ShortRead> Session::run_short(const Statement& statement, std:
   context_->node->counters.requests.note(RequestProtocol::kPostgres, RequestKind::kQuery, done.ok(), began_ns);
   note_conflict(done.status());
   SCYPER_RETURN_IF_ERROR(done.status());
-  for (const auto& [name, value] : std::exchange(changed_settings_, {}))
-    SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
+  SCYPER_RETURN_IF_ERROR(take_changed_settings());
   receipt_.emplace();
   receipt_->lsn = engine->log_info().last_lsn;
   receipt_->node = engine->options().queries.node;

@@ -152,8 +152,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statem
     if (settings_->is_read_only()) return read_only_error();
     return run_transaction(statement, arguments);
   }
-  for (const auto& [name, value] : std::exchange(changed_settings_, {}))
-    SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
+  SCYPER_RETURN_IF_ERROR(take_changed_settings());
   return make_answer(std::move(result), std::move(receipt));
 }
 
@@ -237,9 +236,15 @@ StatusOr<std::unique_ptr<Answer>> Session::run_counted(std::string_view sql,
   NodeParts* node = context_->node;
   query::ResultSet result;
   SCYPER_RETURN_IF_ERROR(node->counters.count_call(RequestProtocol::kPostgres, sql, [&] { return run(&result); }));
+  SCYPER_RETURN_IF_ERROR(take_changed_settings());
+  return make_answer(std::move(result));
+}
+
+// What the statement has set by set_config().
+Status Session::take_changed_settings() {
   for (const auto& [name, value] : std::exchange(changed_settings_, {}))
     SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
-  return make_answer(std::move(result));
+  return {};
 }
 
 // Of a statement that begins now.

@@ -46,6 +46,19 @@ TableId table_of(std::string_view name);
 // True: all were visited.
 StatusOr<bool> visit_claims(const ChangeLog& log, const UndoEntry* before, const ClaimVisitor& visit);
 
+// The partitions whose rows the changes in the log are of that are newer than `before`; one may come several times.
+// visit: from const TablePartition* to bool; false ends it.
+template <class Visit>
+void visit_changed_partitions(const ChangeLog& log, const UndoEntry* before, const Visit& visit) {
+  const TablePartition* last = nullptr;
+  for (const UndoEntry* entry = log.top(); entry != before; entry = entry->previous) {
+    const bool is_of_table = entry->kind != UndoEntry::Kind::kPayload && entry->kind != UndoEntry::Kind::kDefinition;
+    if (!is_of_table || entry->partition == last) continue;
+    last = entry->partition;
+    if (!visit(last)) return;
+  }
+}
+
 // Rows that were inserted or updated, for those who look at their foreign keys. descriptor: null for an insert.
 struct WrittenRow {
   const TablePartition* partition;

@@ -3,14 +3,16 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 
-namespace scyper::primary {
+namespace scyper {
 
 // Calls a function every few milliseconds from a thread of its own, until it is destroyed.
 class Ticker {
  public:
-  Ticker(int period_ms, std::function<void()> tick);
+  // name: of the thread, up to 15 characters.
+  Ticker(const std::string& name, int period_ms, std::function<void()> tick);
   ~Ticker();
 
  private:
@@ -24,4 +26,4 @@ class Ticker {
   std::thread thread_;
 };
 
-}  // namespace scyper::primary
+}  // namespace scyper

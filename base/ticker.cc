@@ -1,15 +1,16 @@
-#include "ticker.h"
+#include "base/ticker.h"
 
 #include <pthread.h>
 
 #include <chrono>
 #include <utility>
 
-namespace scyper::primary {
+namespace scyper {
 
-Ticker::Ticker(int period_ms, std::function<void()> tick) : period_ms_(period_ms), tick_(std::move(tick)) {
+Ticker::Ticker(const std::string& name, int period_ms, std::function<void()> tick)
+    : period_ms_(period_ms), tick_(std::move(tick)) {
   thread_ = std::thread([this] { run(); });
-  pthread_setname_np(thread_.native_handle(), "watchdog");
+  pthread_setname_np(thread_.native_handle(), name.c_str());
 }
 
 Ticker::~Ticker() {
@@ -30,4 +31,4 @@ void Ticker::run() {
   }
 }
 
-}  // namespace scyper::primary
+}  // namespace scyper

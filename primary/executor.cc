@@ -529,7 +529,7 @@ void Executor::take_back() noexcept {
 void Executor::fail(Transaction* transaction) noexcept {
   if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
   take_back();
-  transaction->status = query::with_notices(failure(), transaction->result.notices);
+  transaction->status = query::with_notices(status_of(context_.error), transaction->result.notices);
   transaction->result.notices.clear();
   transaction->result.clear_rows();
   transaction->result.command_tag.clear();

@@ -284,7 +284,6 @@ class Executor {
   void publish_definitions() noexcept;
   void take_back() noexcept;
   void fail(Transaction* transaction) noexcept;
-  Status failure() noexcept;  // what the context says
   void refuse(Transaction* transaction, Status status, Refusal why) noexcept;
   bool refuse_if_over(Transaction* transaction) noexcept;
   void watch(const std::atomic<bool>* cancelled) noexcept;

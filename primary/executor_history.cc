@@ -168,7 +168,7 @@ Executor::Ran Executor::run_step(const query::Program& program, BlockStep* step,
   if (ran.outcome != Outcome::kOk) {
     log_->rollback_to(ran.before);
     if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
-    ran.status = failure();
+    ran.status = status_of(context_.error);
     ran.sqlstate = sqlstate_of(ran.status);
     rows->clear_rows();
     ran.affected_rows = 0;

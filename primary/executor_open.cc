@@ -16,11 +16,6 @@ namespace scyper::primary {
 
 using query::Outcome;
 
-Status Executor::failure() noexcept {
-  query::name_violated(&context_, &context_.error);
-  return query::status_of(context_.error);
-}
-
 void Executor::begin_open() {
   CHECK(log_->empty() && definitions_->empty());
   savepoints_.clear();
@@ -198,7 +193,7 @@ Status Executor::run_open_program(const query::Program& program, std::span<const
     return Status();
   }
   if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
-  return failure();
+  return status_of(context_.error);
 }
 
 Status Executor::describe_open(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
@@ -221,9 +216,9 @@ Status Executor::commit_open() {
     const int32_t outcome = deferred_.check(&context_);
     kept_programs_.insert(kept_programs_.end(), context_.pins.begin(), context_.pins.end());
     context_.pins.clear();
-    if (outcome != 0) return failure();
+    if (outcome != 0) return status_of(context_.error);
   }
-  if (!may_commit()) return failure();
+  if (!may_commit()) return status_of(context_.error);
   note_changes();
   if (environment_->options->redo == RedoMode::kNone) {
     environment_->lsns.draw();

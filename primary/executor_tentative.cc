@@ -292,7 +292,7 @@ Outcome Executor::run_job_statement(TentativeJob* job, const Binding& binding, B
     *holder = locked_.holder();
     if (*holder != 0) return outcome;
     if (!context_.error.set) context_.fail("XX000", "the statement failed without a reason");
-    Status status = failure();
+    Status status = status_of(context_.error);
     log_->rollback_to(mark);
     static_cast<void>(keep_sequences(block));
     record_step(job, binding, /*has_changed=*/false, sqlstate_of(status));
@@ -374,7 +374,7 @@ Outcome Executor::commit_block(TentativeJob* job) noexcept {
   std::vector<size_t> savepoints;
   Status status = apply_for_job(job, &savepoints);
   if (!status.ok() && needs_all_partitions(block)) return Outcome::kMisclassified;
-  if (status.ok() && !may_commit()) status = failure();
+  if (status.ok() && !may_commit()) status = status_of(context_.error);
   if (!status.ok()) {
     job->status = std::move(status);
     return Outcome::kError;

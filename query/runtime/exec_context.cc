@@ -10,6 +10,7 @@
 #include "base/bounded_work.h"
 #include "base/copy.h"
 #include "base/object_name.h"
+#include "query/error_status.h"
 #include "query/result.h"
 #include "storage/big_numeric.h"
 #include "types/datum_text.h"
@@ -26,6 +27,7 @@ int32_t ExecContext::fail(std::string_view sqlstate, std::string_view message, b
   for (std::string* text : {&error.detail, &error.hint, &error.column, &error.constraint, &error.datatype, &error.table,
                             &error.schema, &error.context})
     text->clear();
+  if (sqlstate.starts_with("23")) name_violated(*this, message, &error);
   error.catchable = catchable;
   error.set = true;
   return static_cast<int32_t>(Outcome::kError);

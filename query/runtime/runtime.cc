@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/copy.h"
+#include "base/object_name.h"
 #include "bind/builtins.h"
 #include "compile/program_parts.h"
 #include "query/deferred_checks.h"
@@ -43,7 +44,14 @@ int32_t report_change(ExecContext* c, storage::ChangeResult result) noexcept {
   if (result == storage::ChangeResult::kDuplicateKey) {
     if (const int32_t waits = meet_duplicate(c); waits != 0) return waits;
   }
-  return c->fail(storage::change_status(result, *c->log, format_datum), !limit);
+  const int32_t outcome = c->fail(storage::change_status(result, *c->log, format_datum), !limit);
+  const storage::TablePartition* partition = c->log->conflict().partition;
+  if (result == storage::ChangeResult::kDuplicateKey && partition != nullptr) {  // the message does not name its table
+    const std::string& table = partition->table->schema().name;
+    c->error.table = bare_name(table);
+    c->error.schema = schema_of(table);
+  }
+  return outcome;
 }
 
 namespace {
@@ -53,28 +61,30 @@ struct ErrorText {
   const char* message;
   const char* hint = "";
 };
-// `what "name"` in a message.
-std::string quoted_after(const std::string& message, std::string_view what) {
-  size_t at = message.find(absl::StrCat(std::string(what), " \""));
-  if (at == std::string::npos) return "";
-  at += what.size() + 2;
-  return message.substr(at, message.find('"', at) - at);
+// The last `what "name"` in a message; a table that refers to another comes behind it.
+std::string_view quoted_after(std::string_view message, std::string_view what) {
+  const std::string mark = absl::StrCat(std::string(what), " \"");
+  const size_t at = message.rfind(mark);
+  if (at == std::string_view::npos) return {};
+  message.remove_prefix(at + mark.size());
+  return message.substr(0, message.find('"'));
 }
 
 }  // namespace
 
-void name_violated(const ExecContext* c, ErrorState* error) {
-  if (error->sqlstate.compare(0, 2, "23") != 0 || !error->constraint.empty() || !error->column.empty()) return;
-  error->constraint = quoted_after(error->message, "constraint");
-  error->column = error->constraint.empty() ? quoted_after(error->message, "column") : "";
-  error->table = quoted_after(error->message, "relation");
-  if (error->table.empty()) error->table = quoted_after(error->message, "table");
-  const auto catalog = c->program != nullptr ? c->program->parts().catalog : nullptr;
-  if (error->table.empty() && catalog != nullptr) {
-    auto found = catalog->index_tables.find(error->constraint);
-    if (found != catalog->index_tables.end()) error->table = found->second;
+void name_violated(const ExecContext& context, std::string_view message, ErrorState* error) {
+  const std::string_view constraint = quoted_after(message, "constraint");
+  std::string_view table = quoted_after(message, "relation");
+  if (table.empty()) table = quoted_after(message, "table");
+  const auto catalog = context.program != nullptr ? context.program->parts().catalog : nullptr;
+  if (table.empty() && catalog != nullptr) {
+    const auto found = catalog->index_tables.find(constraint);
+    if (found != catalog->index_tables.end()) table = found->second;
   }
-  if (!error->table.empty()) error->schema = "public";
+  error->constraint = bare_name(constraint);
+  if (constraint.empty()) error->column = quoted_after(message, "column");
+  error->table = bare_name(table);
+  if (!table.empty()) error->schema = schema_of(table);
 }
 
 namespace {
@@ -488,7 +498,6 @@ int32_t rt_catchable(ExecContext* c, const char* states, int64_t count) noexcept
 int32_t rt_error_fields(ExecContext* c, Datum* out) noexcept {
   ErrorState error = std::move(c->error);
   c->error = ErrorState{};
-  name_violated(c, &error);
   const std::string* fields[] = {&error.sqlstate,   &error.message,  &error.detail, &error.hint,   &error.column,
                                  &error.constraint, &error.datatype, &error.table,  &error.schema, &error.context};
   for (size_t i = 0; i < std::size(fields); i++) {

@@ -162,18 +162,28 @@ def check_declared_types(db):
 
 
 def check_error_fields(db, psycopg):
-    """What a violated constraint is called, and where it is."""
-    db.execute("CREATE TABLE fields (id integer PRIMARY KEY, u integer UNIQUE, v integer NOT NULL CHECK (v > 0), r integer REFERENCES fields)")
-    db.execute("INSERT INTO fields VALUES (1, 1, 1, 1)")
-    wanted = [("1, 2, 1, 1", None, "fields_pkey"), ("2, 1, 1, 1", None, "fields_u_key"), ("3, 3, NULL, 1", "v", None), ("3, 3, -1, 1", None, "fields_v_check"),
-              ("3, 3, 1, 9", None, "fields_r_fkey")]
-    for values, column, constraint in wanted:
+    """What a violated constraint is called, and where it is. Two tables have the same name, in two schemas."""
+    db.execute("CREATE TABLE fields (id integer PRIMARY KEY)")
+    db.execute("CREATE SCHEMA other")
+    db.execute("""CREATE TABLE other.fields (id integer PRIMARY KEY, u integer UNIQUE, v integer NOT NULL CHECK (v > 0),
+               r integer REFERENCES other.fields)""")
+    db.execute("CREATE TABLE children (id integer REFERENCES fields)")
+    for statement in ("INSERT INTO fields VALUES (1)", "INSERT INTO other.fields VALUES (1, 1, 1, 1)", "INSERT INTO children VALUES (1)"):
+        db.execute(statement)
+    wanted = [("INSERT INTO fields VALUES (1)", ("public", "fields", None, "fields_pkey")),
+              ("INSERT INTO other.fields VALUES (1, 2, 1, 1)", ("other", "fields", None, "fields_pkey")),
+              ("INSERT INTO other.fields VALUES (2, 1, 1, 1)", ("other", "fields", None, "fields_u_key")),
+              ("INSERT INTO other.fields VALUES (3, 3, NULL, 1)", ("other", "fields", "v", None)),
+              ("INSERT INTO other.fields VALUES (3, 3, -1, 1)", ("other", "fields", None, "fields_v_check")),
+              ("INSERT INTO other.fields VALUES (3, 3, 1, 9)", ("other", "fields", None, "fields_r_fkey")),
+              ("DELETE FROM fields", ("public", "children", None, "children_id_fkey"))]
+    for statement, fields in wanted:
         try:
-            db.execute(f"INSERT INTO fields VALUES ({values})")
+            db.execute(statement)
             found = None
         except psycopg.errors.IntegrityError as error:
             found = (error.diag.schema_name, error.diag.table_name, error.diag.column_name, error.diag.constraint_name)
-        expect(f"psycopg: the error's fields of {values}", found == ("public", "fields", column, constraint), found)
+        expect(f"psycopg: the error's fields of {statement}", found == fields, found)
 
 
 def check_psycopg(node):

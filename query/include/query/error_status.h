@@ -61,8 +61,9 @@ inline ErrorObject object_of(const Status& status) {
   return parts.size() == 5 ? ErrorObject{parts[0], parts[1], parts[2], parts[3], parts[4]} : ErrorObject();
 }
 
-// Fills in of which constraint, table or column an error of class 23 is, from the message that names it.
-void name_violated(const ExecContext* context, ErrorState* error);
+// Fills in of which constraint, table or column an error of class 23 is, from the message that names it by keys
+// (base/object_name.h).
+void name_violated(const ExecContext& context, std::string_view message, ErrorState* error);
 
 // The error of a statement as a status, with its detail, hint and object.
 inline Status status_of(const ErrorState& error) {

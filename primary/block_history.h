@@ -49,7 +49,8 @@ struct BlockStep {
   // ROLLBACK TO has taken its changes back. Its client has seen its result.
   bool is_undone = false;
 
-  // What the program may read; only: the one partition of partitioned tables, or ReferencedRows::kAnyPartition.
+  // Notes the tables that the program may read. `only` is the one partition of partitioned tables, or
+  // ReferencedRows::kAnyPartition.
   void note_tables(const query::Program& program, uint32_t only);
 
   size_t bytes() const { return sizeof(*this) + arguments.bytes() + drawn.bytes(); }

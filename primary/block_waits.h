@@ -49,8 +49,8 @@ class BlockWaits {
 
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
-  // Those whose time is over, who were cancelled, and why: the caller answers them. A statement whose lock_timeout is
-  // over is queued again, so that it raises the error itself (Transaction::ended_waits).
+  // Takes out the waiters whose time is over or who were cancelled, and says why. The caller answers them. A statement
+  // whose lock_timeout is over is queued again, so that it raises the error itself (Transaction::ended_waits).
   std::vector<std::pair<Transaction*, Status>> take_over(int64_t now_ns);
   // Nobody waits from now on; those who did: the caller answers them.
   std::vector<Transaction*> close();

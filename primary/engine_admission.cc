@@ -1,4 +1,4 @@
-// Which transactions the node takes, and on which thread they run.
+// Admits transactions, and chooses the thread that runs each.
 #include <array>
 #include <string>
 #include <utility>
@@ -126,7 +126,7 @@ bool PartitionEngine::run_here(Transaction* transaction, uint32_t lane) {
   return false;
 }
 
-// One whose caller waits for it. The answer comes as for submit().
+// Takes a transaction whose caller waits for it. The answer comes as for submit().
 void PartitionEngine::submit_here(Transaction* transaction) {
   Refusal why;
   uint32_t lane = 0;

@@ -17,7 +17,7 @@ TEST(ReplicationSimulation, SecondariesFollowThroughFaults) {
     run_simulation(std::strtoull(given, nullptr, 10));
     return;
   }
-  const uint64_t seeds = count != nullptr ? std::strtoull(count, nullptr, 10) : test_slice(2000, 80);
+  const uint64_t seeds = count != nullptr ? std::strtoull(count, nullptr, 10) : test_slice(2000, 30);
   uint64_t peer_groups = 0;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     peer_groups += run_simulation(seed);

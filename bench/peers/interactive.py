@@ -24,8 +24,9 @@ import time
 
 import psycopg
 
+from postgres_protocol import PGBENCH
+
 TREE = pathlib.Path(__file__).resolve().parents[2]
-PGBENCH = next(iter(sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/pgbench"))), "pgbench")
 OPEN_BLOCKS = 100
 ROUTINES = """
 CREATE TABLE counters (id integer PRIMARY KEY, v bigint);

@@ -144,6 +144,8 @@ def check_blocks(connection, primary):
     """Blocks that write run on the primary, from their first change on."""
     run = connection.execute
     run("CREATE TABLE b (id integer PRIMARY KEY, n integer, z timestamptz)")
+    # Parse looks at the secondary's own catalog, and does not wait for it
+    wait_for("the secondary has the table", lambda: error_of(lambda: run(COUNT)) is None)
     with primary.connect() as there:
         run("BEGIN")
         expect("a read before", run(COUNT).fetchone() == (0,))

@@ -5,9 +5,10 @@
 #include <chrono>
 #include <utility>
 
+#include "answer_reader.h"
 #include "client/client.h"
 #include "client_parts.h"
-#include "query/column_batch.h"
+#include "row_collector.h"
 #include "server/messages.h"
 #include "server/packed.h"
 #include "wire.h"
@@ -52,42 +53,6 @@ void encode_wish(const QueryWish& wish, v1::ExecuteRequest* request) {
   out.set_fresh_code(wish.is_compiled_anew);
 }
 
-// Reads the answers of one Execute.
-class AnswerReader {
- public:
-  AnswerReader(QueryHandler* handler) : handler_(handler) {}
-
-  Status take(const v1::ExecuteResponse& response) {
-    if (response.has_header()) {
-      rows_.clear();
-      rows_.columns = server::columns_of(response.header().columns());
-      types_.clear();
-      for (const query::ResultColumn& column : rows_.columns) types_.push_back(column.type);
-      handler_->on_columns(rows_.columns);
-    } else if (response.has_rows()) {
-      rows_.clear_rows();
-      const v1::ExecuteResponse::Rows& rows = response.rows();
-      SCYPER_RETURN_IF_ERROR(rows.columns().empty() ? append_rows(rows.packed(), rows.row_count(), &rows_)
-                                                    : query::decode_columns(types_, rows.columns(), &rows_));
-      handler_->on_rows(rows_);
-    } else if (response.has_complete()) {
-      const v1::ExecuteResponse::Complete& complete = response.complete();
-      rows_.clear_rows();
-      rows_.command_tag = complete.command_tag();
-      rows_.affected_rows = complete.affected_rows();
-      rows_.notices.assign(complete.notices().begin(), complete.notices().end());
-      const query::Receipt receipt = server::receipt_of(complete.receipt());
-      handler_->on_complete(rows_, complete.has_receipt() ? &receipt : nullptr);
-    }
-    return Status();
-  }
-
- private:
-  QueryHandler* const handler_;
-  query::ResultSet rows_;
-  std::vector<SqlType> types_;
-};
-
 template <typename Parts>
 Status run(Parts* parts, const v1::ExecuteRequest& request, QueryHandler* handler) {
   grpc::ClientContext context;
@@ -104,28 +69,17 @@ Status run(Parts* parts, const v1::ExecuteRequest& request, QueryHandler* handle
   return malformed.ok() ? status : malformed;
 }
 
-// Keeps all rows of a statement.
-class Collector final : public QueryHandler {
+// Hands over all rows of each statement.
+class Collector final : public RowCollector {
  public:
   explicit Collector(const Client::ReceiptHandler& each) : each_(each) {}
-  void on_columns(const std::vector<query::ResultColumn>& columns) override {
-    all_.clear();
-    all_.columns = columns;
-  }
-  void on_rows(const query::ResultSet& rows) override {
-    const size_t width = all_.columns.size();
-    for (size_t i = 0; i < rows.values().size(); ++i) all_.append(all_.columns[i % width].type, rows.values()[i]);
-  }
   void on_complete(const query::ResultSet& end, const query::Receipt* receipt) override {
-    all_.command_tag = end.command_tag;
-    all_.affected_rows = end.affected_rows;
-    all_.notices = end.notices;
-    each_(all_, receipt);
+    RowCollector::on_complete(end, receipt);
+    each_(all(), receipt);
   }
 
  private:
   const Client::ReceiptHandler& each_;
-  query::ResultSet all_;
 };
 
 auto in_ms(int64_t ms) { return std::chrono::system_clock::now() + std::chrono::milliseconds(ms); }

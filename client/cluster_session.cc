@@ -102,8 +102,10 @@ class ClusterSession final : public Session {
   }
 
   Status execute(std::string_view sql, const ResultHandler& each) override {
+    if (transaction_state() != Transaction::State::kNone) return execute_in_transaction(sql, each);
     return follow(identity_of(sql), [&](const std::shared_ptr<Session>& inner) {
       Attempt attempt;
+      attempt.may_have_run = !begins_block(sql);
       attempt.status = inner->execute(sql, [&](const query::ResultSet& result) {
         attempt.is_begun = attempt.is_complete = true;  // of several statements some have run
         receipt_ = inner->receipt();
@@ -114,6 +116,7 @@ class ClusterSession final : public Session {
     });
   }
   Status stream(std::string_view sql, QueryHandler* handler) override {
+    if (transaction_state() != Transaction::State::kNone) return inner()->stream(sql, handler);
     return follow(identity_of(sql), [&](const std::shared_ptr<Session>& inner) {
       Watched watched(handler);
       Attempt attempt;
@@ -124,6 +127,7 @@ class ClusterSession final : public Session {
     });
   }
   StatusOr<std::unique_ptr<CopySink>> open_copy(std::string_view sql) override {
+    if (transaction_state() != Transaction::State::kNone) return inner()->open_copy(sql);
     std::unique_ptr<CopySink> held;
     SCYPER_RETURN_IF_ERROR(follow(CallIdentity(), [&](const std::shared_ptr<Session>& inner) {
       auto sink = inner->open_copy(sql);
@@ -139,6 +143,7 @@ class ClusterSession final : public Session {
     is_cancelled_ = true;
     inner()->cancel();
   }
+  Transaction::State transaction_state() const override { return inner()->transaction_state(); }
   StatusOr<query::Receipt> pin(const query::Freshness& freshness) override {
     auto receipt = inner()->pin(freshness);
     wish_.session = inner()->wish().session;
@@ -160,6 +165,14 @@ class ClusterSession final : public Session {
     bool is_complete = false;  // of one statement: all of its answer
     bool may_have_run = true;  // when the answer was lost
   };
+  // Another node knows nothing of the transaction, so nothing is tried again.
+  Status execute_in_transaction(std::string_view sql, const ResultHandler& each) {
+    const std::shared_ptr<Session> inner = this->inner();
+    inner->wish() = wish_;
+    const Status status = inner->execute(sql, each);
+    receipt_ = inner->receipt();
+    return status;
+  }
   // Empty: when the answer to the text is lost, it is not sent again.
   CallIdentity identity_of(std::string_view sql) {
     return is_done_once(sql) ? CallIdentity{client_id_, ++last_request_} : CallIdentity();

@@ -1,12 +1,19 @@
 #include "session.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/synchronization/mutex.h"
 #include "query/column_batch.h"
 #include "query/queries.h"
+#include "query/session_command.h"
+#include "row_collector.h"
+#include "statement_splitter.h"
 
 namespace scyper::client {
 
@@ -34,6 +41,64 @@ class LocalCopy final : public CopySink {
   const std::atomic<bool>* const cancelled_;
 };
 
+// BEGIN, COMMIT and ROLLBACK with their kin. Other statements are not parsed for it.
+std::optional<query::SessionCommand> block_command_of(std::string_view sql) {
+  static constexpr std::string_view kWords[] = {"ABORT", "BEGIN", "COMMIT", "END", "ROLLBACK", "START"};
+  StatementSplitter splitter;  // takes comments off
+  splitter.feed(sql);
+  if (const auto whole = splitter.next(); whole.has_value()) {
+    if (!splitter.is_empty()) return std::nullopt;
+    splitter.feed(*whole);
+  }
+  const std::string text = splitter.rest();
+  const std::string word = absl::AsciiStrToUpper(text.substr(0, text.find_first_of(" \t\r\n;")));
+  if (std::ranges::find(kWords, word) == std::end(kWords)) return std::nullopt;
+  auto commands = query::read_commands(text);  // what it cannot read is the node's to refuse
+  if (!commands.ok() || commands->size() != 1) return std::nullopt;
+  return std::move(commands->front());
+}
+
+}  // namespace
+
+bool begins_block(std::string_view sql) {
+  const auto command = block_command_of(sql);
+  return command.has_value() && command->kind == query::CommandKind::kBegin;
+}
+
+namespace {
+
+TransactionOptions options_of(const query::SessionCommand& begin) {
+  TransactionOptions options;
+  if (begin.isolation == "read committed") options.isolation = Isolation::kReadCommitted;
+  if (begin.isolation == "repeatable read") options.isolation = Isolation::kRepeatableRead;
+  if (begin.isolation == "serializable") options.isolation = Isolation::kSerializable;
+  options.is_read_only = begin.is_read_only.value_or(false);
+  return options;
+}
+
+query::ResultSet tag_of(const std::string& tag, const char* warning = nullptr) {
+  query::ResultSet result;
+  result.command_tag = tag;
+  if (warning != nullptr) result.notices.push_back(std::string("WARNING:  ") + warning);
+  return result;
+}
+
+// Hands the whole result of a statement over.
+class HandedOver final : public RowCollector {
+ public:
+  explicit HandedOver(const Session::ResultHandler& each) : each_(each) {}
+  void on_complete(const query::ResultSet& end, const query::Receipt* receipt) override {
+    RowCollector::on_complete(end, receipt);
+    if (receipt != nullptr) receipt_ = *receipt;
+    each_(all());
+  }
+  const std::optional<query::Receipt>& receipt() const { return receipt_; }
+
+ private:
+  const Session::ResultHandler& each_;
+  std::optional<query::Receipt> receipt_;
+};
+
 class RemoteSession final : public Session {
  public:
   RemoteSession(std::unique_ptr<Client> client, std::string target)
@@ -43,6 +108,15 @@ class RemoteSession final : public Session {
 
   Status execute(std::string_view sql, const ResultHandler& each) override {
     receipt_.reset();
+    const auto command = block_command_of(sql);
+    const bool is_open = transaction_state() != Transaction::State::kNone;
+    if (is_lost_ || (command.has_value() && !is_open)) return change_block(command, each);
+    if (is_open) {
+      HandedOver handler(each);
+      const Status status = run_in_transaction(sql, command, &handler);
+      receipt_ = handler.receipt();
+      return status;
+    }
     return client_->query(sql, wish_, [&](const query::ResultSet& result, const query::Receipt* receipt) {
       receipt_ = receipt == nullptr ? std::nullopt : std::optional<query::Receipt>(*receipt);
       each(result);
@@ -50,13 +124,29 @@ class RemoteSession final : public Session {
   }
   Status stream(std::string_view sql, QueryHandler* handler) override {
     receipt_.reset();
+    if (is_lost_) return aborted();
+    if (transaction_state() != Transaction::State::kNone) return run_in_transaction(sql, std::nullopt, handler);
     return client_->stream_query(sql, wish_, handler);
   }
   StatusOr<std::unique_ptr<CopySink>> open_copy(std::string_view sql) override {
+    if (transaction_state() != Transaction::State::kNone) {  // the node refuses it
+      SCYPER_RETURN_IF_ERROR(execute(sql, [](const query::ResultSet&) {}));
+    }
     SCYPER_ASSIGN_OR_RETURN(auto copying, client_->open_copy(sql));
     return std::make_unique<RemoteCopy>(std::move(copying));
   }
-  void cancel() override { client_->cancel(); }
+  void cancel() override {
+    absl::MutexLock lock(&mutex_);
+    if (is_in_transaction_) {
+      transaction_->cancel();
+    } else {
+      client_->cancel();
+    }
+  }
+  Transaction::State transaction_state() const override {
+    if (is_lost_) return Transaction::State::kFailed;
+    return transaction_ == nullptr ? Transaction::State::kNone : transaction_->state();
+  }
   StatusOr<query::Receipt> pin(const query::Freshness& freshness) override {
     SCYPER_RETURN_IF_ERROR(unpin());
     query::Receipt receipt;
@@ -76,8 +166,56 @@ class RemoteSession final : public Session {
   std::string name() const override { return target_; }
 
  private:
-  std::unique_ptr<Client> client_;
-  std::string target_;
+  static Status aborted() {
+    return sql_error("25P02", "current transaction is aborted, commands ignored until end of transaction block");
+  }
+
+  // A command about blocks while there is none, or while one is lost.
+  Status change_block(const std::optional<query::SessionCommand>& command, const ResultHandler& each) {
+    using Kind = query::CommandKind;
+    const Kind kind = command.has_value() ? command->kind : Kind::kOther;
+    if (kind == Kind::kCommit || kind == Kind::kRollback) {
+      const bool was_lost = std::exchange(is_lost_, false);
+      each(was_lost ? tag_of("ROLLBACK") : tag_of(command->tag, "there is no transaction in progress"));
+      return {};
+    }
+    if (is_lost_) return aborted();
+    if (kind != Kind::kBegin) return sql_error("25P01", command->tag + " can only be used in transaction blocks");
+    {
+      absl::MutexLock lock(&mutex_);
+      transaction_.reset();
+    }
+    SCYPER_ASSIGN_OR_RETURN(auto transaction, client_->begin(options_of(*command)));
+    {
+      absl::MutexLock lock(&mutex_);
+      transaction_ = std::move(transaction);
+    }
+    each(tag_of(command->tag));
+    return {};
+  }
+
+  Status run_in_transaction(std::string_view sql, const std::optional<query::SessionCommand>& command,
+                            QueryHandler* handler) {
+    const auto set_running = [this](bool is_running) {
+      absl::MutexLock lock(&mutex_);
+      is_in_transaction_ = is_running;
+    };
+    set_running(true);
+    const Status status = transaction_->execute(sql, handler, wish_.timeout_ms);
+    set_running(false);
+    const bool ends = command.has_value() &&
+                      (command->kind == query::CommandKind::kCommit || command->kind == query::CommandKind::kRollback);
+    // what follows must not run as if there had been no BEGIN
+    is_lost_ = !status.ok() && !ends && transaction_->state() == Transaction::State::kNone;
+    return status;
+  }
+
+  const std::unique_ptr<Client> client_;
+  const std::string target_;
+  bool is_lost_ = false;  // the transaction, with its connection
+  absl::Mutex mutex_;
+  std::unique_ptr<Transaction> transaction_;                // changed by the session's thread under the mutex
+  bool is_in_transaction_ ABSL_GUARDED_BY(mutex_) = false;  // a statement runs
 };
 
 class LocalSession final : public Session {
@@ -86,6 +224,10 @@ class LocalSession final : public Session {
   ~LocalSession() override { static_cast<void>(unpin()); }
 
   Status execute(std::string_view sql, const ResultHandler& each) override {
+    if (begins_block(sql)) {
+      return with_hint(sql_error("0A000", "BEGIN is not supported on an engine in this process"),
+                       "Connect to a node, or start one with --grpc.");
+    }
     query::Queries* queries = engine_->queries();
     is_cancelled_ = false;
     const primary::StatementLimits limits{.cancelled = &is_cancelled_};

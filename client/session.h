@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "client/client.h"
+#include "client/transaction.h"
 #include "primary/engine.h"
 
 namespace scyper::client {
@@ -27,7 +28,8 @@ class Session {
   using ResultHandler = Client::ResultHandler;
 
   virtual ~Session() = default;
-  // Statements that only read run on snapshots, as the wish says; all others are transactions.
+  // Statements that only read run on snapshots, as the wish says; all others are transactions. BEGIN opens a
+  // transaction of several statements, which ends with COMMIT or ROLLBACK.
   virtual Status execute(std::string_view sql, const ResultHandler& each) = 0;
   // One statement, its rows as they come.
   virtual Status stream(std::string_view sql, QueryHandler* handler) = 0;
@@ -35,6 +37,8 @@ class Session {
   virtual StatusOr<std::unique_ptr<CopySink>> open_copy(std::string_view sql) = 0;
   // Ends what they run, with 57014.
   virtual void cancel() = 0;
+  // Of BEGIN ... COMMIT. kFailed also when the transaction was lost with its connection, until COMMIT or ROLLBACK.
+  virtual Transaction::State transaction_state() const { return Transaction::State::kNone; }
   // Pins a snapshot for this session's queries, until unpin().
   virtual StatusOr<query::Receipt> pin(const query::Freshness& freshness) = 0;
   virtual Status unpin() = 0;
@@ -53,6 +57,9 @@ class Session {
   QueryWish wish_;
   std::optional<query::Receipt> receipt_;
 };
+
+// Whether the text is BEGIN or START TRANSACTION.
+bool begins_block(std::string_view sql);
 
 std::unique_ptr<Session> remote_session(std::unique_ptr<Client> client, std::string target);
 // The engine must outlive the session.

@@ -45,6 +45,8 @@ class Shell {
   // At the end of input: what lacks its semicolon runs too.
   void flush();
 
+  // Before the next line: scyper=> , with psql's * in an open transaction and ! in one that has failed.
+  std::string prompt();
   bool has_failed() const { return has_failed_; }
   bool is_disconnected() const { return is_disconnected_; }
 

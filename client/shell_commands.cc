@@ -231,6 +231,8 @@ void Shell::show_help() {
   print(
       "Statements end with a semicolon and may take several lines.\n"
       "  Ctrl-C          ends the statement that runs, or gives up the line; Ctrl-D leaves\n"
+      "  BEGIN ... COMMIT  several statements as one transaction; the prompt has * while it is open, ! once it has "
+      "failed\n"
       "  TAB             completes keywords, tables, columns, functions; procedures behind CALL\n"
       "  \\d [NAME]       tables, or one table or view; \\dt: tables, \\dv: views, \\di: indexes\n"
       "  \\d+ [TABLE]     the same with its size\n"
@@ -277,6 +279,13 @@ void Shell::edit() {
   unlink(path);
 }
 
+std::string Shell::prompt() {
+  if (copy_.has_value()) return ">> ";
+  const Transaction::State state = session_->transaction_state();
+  const char* const mark = state == Transaction::State::kNone ? "" : state == Transaction::State::kOpen ? "*" : "!";
+  return std::string("scyper") + splitter_.state() + mark + "> ";
+}
+
 void Shell::run_interactive(const std::string& history_path) {
   is_interactive_ = true;
   using_history();
@@ -287,8 +296,7 @@ void Shell::run_interactive(const std::string& history_path) {
   Interrupts interrupts([this] { session_->cancel(); });
   std::string line;
   while (true) {
-    char state = splitter_.state();
-    auto input = interrupts.read_line(copy_.has_value() ? ">> " : std::string("scyper") + state + "> ", &line);
+    auto input = interrupts.read_line(prompt(), &line);
     if (input == Interrupts::Input::kEnd && copy_.has_value()) {
       flush();
       continue;

@@ -41,6 +41,13 @@ void append_value_bytes(std::string* out, const SqlType& type, const Datum& valu
   *out += ':' + std::to_string(out->size() - begin) + ';';
 }
 
+RowsDigest RowsDigest::of(uint64_t count, uint64_t chain) {
+  RowsDigest digest;
+  digest.count_ = count;
+  digest.chain_ = chain;
+  return digest;
+}
+
 void RowsDigest::add(const query::ResultSet& rows, size_t first) {
   std::string row;
   const size_t width = rows.columns.size();

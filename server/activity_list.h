@@ -56,7 +56,8 @@ class ActivityList {
     query::SessionActivity now_ ABSL_GUARDED_BY(mutex_);
   };
 
-  // Of a session of PostgreSQL's protocol: from 2 on, unique in this process as long as there are not so many.
+  // Of a session of PostgreSQL's protocol, or of Transactions.Interact: from 2 on, unique in this process as long as
+  // there are not so many.
   static int32_t new_number();
   // Of a statement by gRPC: below 0.
   static int32_t new_statement_number();

@@ -6,7 +6,6 @@
 #include "audit_log.h"
 #include "base/object_name.h"
 #include "query/catalog.h"
-#include "query/role_mark.h"
 
 namespace scyper::server {
 
@@ -79,7 +78,10 @@ Authorization::Caller Authorization::caller(const std::string& name) const {
   if (role != nullptr && !role->is_superuser && has_class(catalog->roles, *role, kMember)) return {};
   Caller caller;
   const uint32_t id = role == nullptr ? 0 : role->id;
-  caller.mark = query::with_roles({name, name}, query::RoleIds{id, id}, "");
+  caller.roles = {name, name};
+  caller.ids = {id, id};
+  caller.is_superuser = role != nullptr && role->is_superuser;
+  caller.mark = query::with_roles(caller.roles, caller.ids, "");
   caller.reads_only = role == nullptr || !has_class(catalog->roles, *role, kClient);
   return caller;
 }

@@ -6,6 +6,7 @@
 #include "base/metrics.h"
 #include "base/status.h"
 #include "primary/engine.h"
+#include "query/role_mark.h"
 #include "server/server.h"
 
 namespace scyper::server {
@@ -28,6 +29,10 @@ class Authorization {
   struct Caller {
     std::string mark;         // that texts of its statements begin with (query/role.h)
     bool reads_only = false;  // it may ask, not change
+    // Whom the mark names. Empty: everybody may do everything, or a member says itself whom its texts are for.
+    query::SessionRoles roles;
+    query::RoleIds ids;
+    bool is_superuser = true;
   };
   Caller caller(const std::string& name) const;
   // Rows into a table, past its statements.

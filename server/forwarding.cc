@@ -9,6 +9,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "errors.h"
+#include "forwarded_block.h"
 #include "forwarded_copy.h"
 #include "node_parts.h"
 #include "query/search_path.h"
@@ -18,6 +19,7 @@
 #include "server/call_outcome.h"
 #include "server/messages.h"
 #include "server/packed.h"
+#include "server/step_stream.h"
 
 namespace scyper::server {
 
@@ -160,6 +162,30 @@ StatusOr<std::unique_ptr<primary::CopyIn>> Forwarding::open_copy(std::string_vie
     if (copy.ok()) return copy;
     const std::string next = next_target(target, copy.status());
     if (!is_worth_another(copy.status()) || next == target || hints == kHintsMax) return copy.status();
+    target = next;
+  }
+}
+
+std::unique_ptr<primary::OpenTransaction> Forwarding::make_block(primary::BlockLevel level) {
+  return make_forwarded_block(this, level);
+}
+
+StatusOr<std::unique_ptr<StepStream>> Forwarding::open_block(const v1::InteractRequest& begin) {
+  forwarded_.fetch_add(1, std::memory_order_relaxed);
+  const auto try_at = [&](const std::string& target) -> StatusOr<std::unique_ptr<StepStream>> {
+    SCYPER_ASSIGN_OR_RETURN(const auto channel, connect(target));
+    auto stream = std::make_unique<StepStream>(channel);
+    v1::InteractResponse last;
+    const StepStream::Outcome outcome = stream->run(begin, [](const auto&) { return Status(); }, &last);
+    if (outcome.status.ok()) return stream;
+    return outcome.has_word ? outcome.status : no_primary(target);
+  };
+  std::string target = secondary_->primary();
+  for (int hints = 0;; ++hints) {
+    auto stream = try_at(target);
+    if (stream.ok()) return stream;
+    const std::string next = next_target(target, stream.status());
+    if (!is_worth_another(stream.status()) || next == target || hints == kHintsMax) return stream.status();
     target = next;
   }
 }

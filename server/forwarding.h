@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "primary/blocks.h"
 #include "primary/engine.h"
 #include "query/result.h"
 #include "storage/type.h"
@@ -20,6 +21,7 @@ class Status;
 namespace scyper::v1 {
 class CallRequest;
 class CallResponse;
+class InteractRequest;
 class Settings;
 }  // namespace scyper::v1
 
@@ -27,6 +29,7 @@ namespace scyper::server {
 
 class QueryRouter;
 class SecondaryEngine;
+class StepStream;
 
 // A session's, for another node. settings: null = none.
 void encode_settings(const query::SettingValues* settings, v1::Settings* message);
@@ -54,6 +57,12 @@ class Forwarding {
   // As Engine::open_copy() there. Not done again under an identity: when the primary goes away at the end of the text,
   // 40003.
   StatusOr<std::unique_ptr<primary::CopyIn>> open_copy(std::string_view sql, const primary::StatementLimits& limits);
+
+  // As primary::begin_block() there. Nothing is sent before its first statement: errors of beginning are that one's.
+  // Reads on snapshots of this node may be added until then.
+  std::unique_ptr<primary::OpenTransaction> make_block(primary::BlockLevel level);
+  // Of such a block: a stream to the primary that has taken this step.
+  StatusOr<std::unique_ptr<StepStream>> open_block(const v1::InteractRequest& begin);
 
  private:
   struct Attempt {

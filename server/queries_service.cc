@@ -23,6 +23,7 @@
 #include "query/queries.h"
 #include "query/role.h"
 #include "query/search_path.h"
+#include "row_messages.h"
 #include "server/messages.h"
 #include "server/packed.h"
 #include "typed_values.h"
@@ -31,9 +32,6 @@ namespace scyper::server {
 
 namespace {
 
-// Rows per message aim at this size: large enough that a message's fixed cost vanishes, small against flow-control
-// windows.
-constexpr size_t kRowsBytesAim = 64 << 10;
 // A client that is alive but takes nothing for so long loses its answer, and the node its waiting thread back.
 constexpr absl::Duration kWritePatience = absl::Seconds(60);
 constexpr uint64_t kStalenessMsMax = uint64_t{365} * 86'400'000;
@@ -383,34 +381,12 @@ class Execution final : public WritingRpc<v1::ExecuteRequest, v1::ExecuteRespons
   }
 
   void send_rows(const query::ResultSet& result) {
-    std::vector<SqlType> types;
-    for (const query::ResultColumn& column : result.columns) types.push_back(column.type);
-    size_t row_count = result.row_count();
-    // Rows of the typed form are of about the same size as in the engine.
-    size_t row_bytes_guess = row_count == 0 ? 1 : result.bytes() / row_count + 16 * types.size() + 1;
-    size_t typed_rows_max = kRowsBytesAim / row_bytes_guess + 1;
-    for (size_t row = 0; row < row_count && !is_broken();) {
+    encode_rows(result, row_form_of(request()), [this](v1::ExecuteResponse::Rows* rows) {
       message_.Clear();
-      auto* rows = message_.mutable_rows();
-      uint32_t count = 0;
-      if (request().columnar_rows()) {
-        count = static_cast<uint32_t>(std::min(row_count - row, typed_rows_max));
-        query::encode_columns(types, &result.value(row, 0), count, rows->mutable_columns());
-        row += count;
-      } else if (request().packed_rows()) {
-        while (row < row_count && rows->packed().size() < kRowsBytesAim) {
-          append_row(types, &result.value(row++, 0), rows->mutable_packed());
-          ++count;
-        }
-      } else {
-        while (row < row_count && count < typed_rows_max) {
-          encode_row(result.columns, &result.value(row++, 0), rows->add_rows());
-          ++count;
-        }
-      }
-      rows->set_row_count(count);
+      message_.mutable_rows()->Swap(rows);
       send_message();
-    }
+      return !is_broken();
+    });
   }
 
   // Waits until message_ was taken and may be reused.

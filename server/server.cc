@@ -307,7 +307,7 @@ void Server::stop(uint32_t timeout_ms, uint32_t close_ms) {
   auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
   auto is_busy = [&parts] {
     return parts.node.counters.streams_open.value() > 0 || parts.node.counters.calls_open.value() > 0 ||
-           (parts.postgres != nullptr && parts.postgres->is_busy());
+           parts.transactions.is_busy() || (parts.postgres != nullptr && parts.postgres->is_busy());
   };
   // Commits may wait for copies that nobody makes, or for space on the disk; queries for snapshots that do not come.
   std::jthread patience([&parts, deadline](std::stop_token stop) {

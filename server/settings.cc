@@ -79,6 +79,8 @@ std::vector<Setting> service_settings() {
                      SCYPER_FIELD(server.stream_calls_max)),
       number_setting("batch_calls_max", "calls per message", 1, 1'000'000, SCYPER_FIELD(server.batch_calls_max)),
       number_setting("streams_max", "open transaction streams", 1, 1'000'000, SCYPER_FIELD(server.streams_max)),
+      number_setting("grpc_transactions_max", "open transactions of several statements by gRPC, each with a thread", 1,
+                     10'000, SCYPER_FIELD(server.grpc_transactions_max)),
       number_setting("prepared_max", "prepared statements the node remembers", 1, 10'000'000,
                      SCYPER_FIELD(server.prepared_max)),
       quantity_setting("prepared_memory",

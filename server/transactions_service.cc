@@ -103,7 +103,7 @@ struct UnaryCall final : UnaryRpc<v1::CallRequest, v1::CallResponse>, Completion
 
 }  // namespace
 
-TransactionsService::TransactionsService(NodeParts* node) : node_(node) {}
+TransactionsService::TransactionsService(NodeParts* node) : node_(node), interactions_(node) {}
 TransactionsService::~TransactionsService() = default;
 
 void TransactionsService::add_queue(std::unique_ptr<grpc::ServerCompletionQueue> queue) {
@@ -121,6 +121,7 @@ void TransactionsService::start() {
   }
 }
 void TransactionsService::drain() {
+  interactions_.begin_stop();
   for (auto& loop : loops_) loop->drain();
 }
 void TransactionsService::stop() {
@@ -129,6 +130,7 @@ void TransactionsService::stop() {
 
 void TransactionsService::serve(CompletionLoop* loop) {
   methods_.serve(loop, [this](auto... call) { RequestCall(call...); }, [this] { return new UnaryCall(node_); });
+  methods_.serve(loop, [this](auto... call) { RequestInteract(call...); }, [this] { return interactions_.make(); });
   methods_.serve_unary<v1::PrepareRequest, v1::PrepareResponse>(
       loop, [this](auto... call) { RequestPrepare(call...); }, [this](PrepareRpc* rpc) { prepare(rpc); });
 }

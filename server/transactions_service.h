@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "completion_loop.h"
+#include "interaction.h"
 #include "node_parts.h"
 #include "rpc.h"
 #include "scyper.grpc.pb.h"
@@ -25,6 +26,7 @@ class TransactionsService final : public v1::Transactions::AsyncService {
   void start();
   void drain();
   void stop();
+  bool is_busy() { return interactions_.is_busy(); }  // an open transaction runs a statement
 
  private:
   using PrepareRpc = UnaryRpc<v1::PrepareRequest, v1::PrepareResponse>;
@@ -33,6 +35,7 @@ class TransactionsService final : public v1::Transactions::AsyncService {
   void prepare(PrepareRpc* rpc);
 
   NodeParts* const node_;
+  Interactions interactions_;
   RpcMethods methods_;
   std::vector<std::unique_ptr<StreamLoop>> loops_;
 };

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "base/internal_error.h"
-#include "postgres/running.h"
 #include "query/error_status.h"
+#include "query/refused_in_blocks.h"
 #include "server/packed.h"
+#include "session/running.h"
 
 namespace scyper::server::postgres {
 
@@ -36,7 +37,15 @@ int32_t random_key() {
 }  // namespace
 
 Session::Session(const SessionContext* context, int descriptor, Start start)
-    : context_(context), start_(start), key_(random_key()), stream_(descriptor) {
+    : BlockSession(context->node, {.pid = start.process,
+                                   .owner = "postgres " + std::to_string(start.process),
+                                   .address = start.address,
+                                   .protocol = "postgres"}),
+      context_(context),
+      start_(start),
+      key_(random_key()),
+      stream_(descriptor) {
+  statements_run_ = context->statements;
   deadline_ns_ = monotonic_ns() + int64_t{context->node->options.postgres_authentication_timeout_ms} * 1'000'000;
 }
 
@@ -45,24 +54,6 @@ Session::~Session() {
   leave_block();
   if (counted_role_ != 0) context_->sessions.remove(counted_role_);
   if (is_admitted_) context_->slots.give();
-}
-
-void Session::drop_temporary_tables() {
-  primary::Engine* engine = context_->node->engine;
-  if (settings_.has_value() && engine->has_temporary_tables(settings_->temporary_schema()))
-    engine->drop_temporary_tables(settings_->temporary_schema());
-}
-
-void Session::cancel() {
-  absl::MutexLock lock(&mutex_);
-  if (!is_running_) return;
-  is_cancelled_ = true;
-  if (answer_ != nullptr) answer_->cancel();
-}
-
-void Session::hang_up() {
-  is_gone_ = true;
-  cancel();
 }
 
 void Session::end() {
@@ -80,9 +71,7 @@ void Session::run() {
   deadline_ns_ = 0;
   serve();
   portals_.clear();
-  leave_block();
-  drop_temporary_tables();
-  if (settings_.has_value()) context_->node->engine->release_locks(settings_->temporary_schema());
+  leave_session();
 }
 
 void Session::serve() {
@@ -221,9 +210,7 @@ void Session::fail(const Status& status, int offset) {
   if (is_ending_ && sqlstate_of(status) == "57014")
     return end_with(sql_error("57P01", "terminating connection due to administrator command"));
   append_error("ERROR", status, &writer(), offset);
-  if (block_ != Block::kOpen) return;
-  block_ = Block::kFailed;
-  if (savepoints_.empty()) open_.reset();  // others need not wait for its ROLLBACK
+  fail_block();
 }
 
 void Session::send_engine_notice(std::string_view notice) {
@@ -240,13 +227,23 @@ void Session::send_ready() {
     writer().end();
     if (name == "application_name") activity_->set_application(value);
   }
-  const char* state = block_ == Block::kNone   ? "idle"
-                      : block_ == Block::kOpen ? "idle in transaction"
-                                               : "idle in transaction (aborted)";
-  activity_->end(state, block_ != Block::kNone);
+  show_idle();
   writer().begin('Z');
   writer().put_byte(block_ == Block::kNone ? 'I' : block_ == Block::kOpen ? 'T' : 'E');
   writer().end();
+}
+
+void Session::warn(const char* sqlstate, const std::string& message) {
+  append_notice("WARNING", sql_error(sqlstate, message), &writer());
+}
+
+// All Executes before one Sync are one transaction. It begins with the first that writes: what only reads before it
+// has nothing to undo. One that Sync follows is a transaction of its own, as are those that no block may have. To wait
+// for what follows holds nobody up: a client that wants its answer before sends Flush.
+Status Session::enter_pipeline(std::string_view sql) {
+  if (!is_pipelined_ || block_ != Block::kNone || !query::command_refused_in_block(sql).empty()) return {};
+  if (stream_.next_type() == 'S') return {};
+  return begin_implicit_block(/*writes=*/true);
 }
 
 // --- simple query ---
@@ -280,15 +277,6 @@ Status Session::run_message(std::string_view sql, int* offset) {
     SCYPER_RETURN_IF_ERROR(run_command(std::move(command)));
   }
   return {};
-}
-
-// Several statements in one message are one transaction, until one of them says otherwise: BEGIN makes it a block that
-// outlives the message, COMMIT and ROLLBACK end it, and the next statement begins another.
-// writes: it will, so that what it reads before is read in the same transaction.
-Status Session::begin_implicit_block(bool writes) {
-  enter_block();
-  is_implicit_ = true;
-  return writes ? open_block() : Status();
 }
 
 void Session::end_message() {

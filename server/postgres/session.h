@@ -13,14 +13,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "node_parts.h"
-#include "postgres/answer.h"
 #include "postgres/login_attempts.h"
 #include "postgres/message_stream.h"
 #include "postgres/scram.h"
-#include "postgres/session_settings.h"
 #include "postgres/user_file.h"
 #include "postgres/wire_values.h"
 #include "query/session_command.h"
+#include "session/block_session.h"
 
 namespace scyper::server::postgres {
 
@@ -69,7 +68,7 @@ struct SessionContext {
 //   messages skipped until Sync; (3) a transaction block reads one snapshot and writes nothing; (4) the portals of a
 //   block end with it, others at the next Sync.
 // Threads: run() one; cancel(), hang_up() and end() any.
-class Session {
+class Session final : public BlockSession {
  public:
   struct Start {
     int32_t process = 0;       // its number for CancelRequest
@@ -78,16 +77,12 @@ class Session {
     std::string address = {};  // the client's, without its port
   };
   Session(const SessionContext* context, int descriptor, Start start);
-  ~Session();
+  ~Session() override;
 
   // Until the connection ends.
   void run();
 
   int32_t key() const { return key_; }
-  // The statement that runs ends with 57014.
-  void cancel();
-  // The client has gone: what runs for it ends.
-  void hang_up();
   // The node stops: the session ends after what it runs, or at once. Or: its time is over.
   void end();
   // Not even an answer any more.
@@ -97,17 +92,13 @@ class Session {
   int64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
   // It has said who it is, and is one of postgres_connections_max.
   bool is_admitted() const { return is_admitted_.load(std::memory_order_relaxed); }
-  bool is_running_statement() const { return is_running_.load(std::memory_order_relaxed); }
 
  private:
-  enum class Block : uint8_t { kNone, kOpen, kFailed };
-  struct Statement {
-    query::SessionCommand command;  // its text is what runs: with the types that the client gave, where they matter
-    std::vector<int32_t> oids;      // of parameters, as the client gave them; 0 = not
-    std::vector<SqlType> parameters;
-    std::vector<query::ResultColumn> columns;
-    std::string shown;       // of one with a name: its text as the client gave it
-    bool is_by_sql = false;  // PREPARE
+  // Its text has the types that the client gave, where they matter.
+  struct Statement : SessionStatement {
+    std::vector<int32_t> oids;  // of parameters, as the client gave them; 0 = not
+    std::string shown;          // of one with a name: its text as the client gave it
+    bool is_by_sql = false;     // PREPARE
     int64_t prepared_us = 0;
   };
   using StatementPointer = std::shared_ptr<const Statement>;
@@ -177,8 +168,6 @@ class Session {
   StatusOr<StatementPointer> prepare(std::string_view sql, std::vector<int32_t> oids);
   Status describe_parameters(Statement* statement);
   Status describe_typed(const std::string& text, const std::vector<std::string>& types, Statement* statement);
-  Status describe_parameters_of(std::string_view text, Statement* statement);
-  Status describe_here(std::string_view sql, const std::string& text, Statement* statement);
   Status check_kept_bytes(size_t more) const;
   Status bind(MessageReader* reader);
   Status bind_values(MessageReader* reader, Portal* portal);
@@ -189,43 +178,18 @@ class Session {
   // At the end of a transaction: those WITH HOLD stay if it commits, and older ones in any case.
   void drop_portals(bool is_committed);
 
-  // --- running (session_run.cc) ---
-  // Statement and arguments to an answer, whatever the statement is.
-  StatusOr<std::unique_ptr<Answer>> run_statement(const Statement& statement, std::span<const Datum> arguments);
-  bool is_read_lock(const query::SessionCommand& command) const;
-  StatusOr<std::unique_ptr<Answer>> lock_for_reading(const Statement& statement);
-  StatusOr<std::unique_ptr<Answer>> run_bounded(const Statement& statement,
-                                                const std::function<StatusOr<std::unique_ptr<Answer>>()>& run);
-  Status forward(const std::string& text, const Statement& statement, std::span<const Datum> arguments,
-                 query::ResultSet* result);
-  StatusOr<std::unique_ptr<Answer>> run_for_rows(const Statement& statement, std::span<const Datum> arguments);
-  bool may_run_on_worker(const Statement& statement) const;
-  StatusOr<std::unique_ptr<Answer>> run_on_worker(const Statement& statement, std::span<const Datum> arguments);
-  StatusOr<std::unique_ptr<Answer>> run_transaction(const Statement& statement, std::span<const Datum> arguments);
-  StatusOr<std::unique_ptr<Answer>> run_by_itself(const Statement& statement, std::span<const Datum> arguments);
-  // In the open transaction of the block, which its first statement that writes begins.
-  StatusOr<std::unique_ptr<Answer>> run_in_block(const Statement& statement, std::span<const Datum> arguments);
-  Status open_block();
-  // The statement as this session understands it.
-  std::string with_path(std::string_view sql) const;
-  void note_act(const Statement& statement, const Status& status);
-  StatusOr<std::unique_ptr<Answer>> run_counted(std::string_view sql,
-                                                const std::function<Status(query::ResultSet*)>& run);
-  Status take_changed_settings();
-  primary::StatementLimits limits(std::string_view sql);
-  StatusOr<query::QueryOptions> query_options();
+  // --- rows (session_rows.cc) ---
   // Rows of the portal, at most rows_max (0 = all), and what follows them.
   Status send_rows(Portal* portal, uint64_t rows_max);
   void send_complete(Portal* portal, const std::string& tag);
   Status take_rows(Portal* portal);
   Status append_row(const Portal& portal);
-  // While one lives a statement runs, and can be cancelled.
-  class Running;
 
   // --- PREPARE, EXECUTE and cursors as statements (session_cursors.cc) ---
   Status prepare_by_name(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> execute_by_name(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> create_by_execute(const query::SessionCommand& command);
+  StatusOr<std::unique_ptr<Answer>> create_by_execute(const query::SessionCommand& command) override;
+  StatusOr<std::unique_ptr<Answer>> run_own_command(const query::SessionCommand& command) override;
   Status convert_arguments(const query::SessionCommand& command, const Statement& statement, query::ResultSet* values);
   Status declare(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> fetch(const query::SessionCommand& command);
@@ -237,24 +201,9 @@ class Session {
   static int64_t now_us();
   std::string cursors_json();
   std::string statements_json() const;
-  std::shared_ptr<const query::SettingValues> settings_for(std::string_view sql);
+  std::shared_ptr<const query::SettingValues> settings_for(std::string_view sql) override;
   void take_open_cursors();
   std::shared_ptr<Portal> find_cursor(const std::string& name);
-
-  // --- blocks in REPEATABLE READ and SERIALIZABLE (session_isolation.cc) ---
-  void watch_reads();
-  StatusOr<std::unique_ptr<Answer>> watch_answer(std::unique_ptr<Answer> answer, const Statement& statement,
-                                                 std::span<const Datum> arguments);
-  bool may_read_serially(const Statement& statement) const;
-  StatusOr<std::unique_ptr<Answer>> go_on_with_snapshot(const Statement& statement, std::span<const Datum> arguments);
-  StatusOr<std::unique_ptr<Answer>> query_snapshot(const Statement& statement, std::span<const Datum> arguments);
-  Status find_on_snapshot(const std::shared_ptr<primary::SnapshotRead>& read);
-  void note_conflict(const Status& status);
-  bool may_leave_worker(const Statement& statement) const;
-  StatusOr<std::unique_ptr<Answer>> read_in_block(const Statement& statement, std::span<const Datum> arguments);
-  StatusOr<primary::ShortRead> run_short(const Statement& statement, std::span<const Datum> arguments,
-                                         query::ResultSet* result);
-  StatusOr<std::unique_ptr<Answer>> read_serially(const Statement& statement, std::span<const Datum> arguments);
 
   // --- COPY (session_copy.cc) ---
   enum class CopyDirection : char { kIn = 'G', kOut = 'H' };
@@ -262,84 +211,37 @@ class Session {
   // All rows of the portal, as the text that the COPY asks for.
   Status send_copy(std::string_view sql, Portal* portal);
   // COPY ... FROM STDIN: takes the messages that follow.
-  StatusOr<std::unique_ptr<Answer>> run_copy_in(const std::string& sql);
+  StatusOr<std::unique_ptr<Answer>> run_copy_in(const std::string& sql) override;
   Status receive_copy(primary::CopyIn* copy, const primary::StatementLimits& limits);
   Status refuse_message(char type, const primary::CopyIn& copy);
 
-  // --- commands of the session (session_commands.cc) ---
-  StatusOr<std::unique_ptr<Answer>> run_session_command(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> change_session(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> begin_block(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> end_block(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> close_block(const query::SessionCommand& command);
-  Status begin_implicit_block(bool writes);
-  Status enter_pipeline(std::string_view sql);
-  bool is_in_explicit_block() const { return block_ != Block::kNone && !is_implicit_; }
-  StatusOr<std::unique_ptr<Answer>> change_savepoint(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> show(const query::SessionCommand& command);
   Status deallocate(const std::string& name);
-  Status check_block(const query::SessionCommand& command) const;
-  static Status read_only_error();
-  Status set_modes(const query::SessionCommand& command);
-  Status set_local(std::string_view name, const std::vector<std::string>& values);
   Status discard(const query::SessionCommand& command);
-  void enter_block();
-  void leave_block();
-  void drop_temporary_tables();
-  void warn(const char* sqlstate, const std::string& message);
-  std::string receipt_text() const;
+  Status enter_pipeline(std::string_view sql) override;
+  void end_results(bool is_committed) override { drop_portals(is_committed); }
+  void warn(const char* sqlstate, const std::string& message) override;
 
   MessageWriter& writer() { return stream_.writer(); }
-  std::string session_owner() const { return "postgres " + std::to_string(start_.process); }  // in query::Queries
 
   const SessionContext* const context_;
   const Start start_;
   const int32_t key_;
   MessageStream stream_;
   std::string tls_end_point_;  // what SCRAM binds to; empty: no TLS
-  std::string user_;
   query::SessionRoles roles_;  // at the start: its own
   query::RoleIds role_ids_;
-  uint32_t counted_role_ = 0;                                          // in RoleSessions; 0: not there
-  std::shared_ptr<const query::SettingValues> given_settings_;         // of the statement that runs
-  std::vector<std::pair<std::string, std::string>> changed_settings_;  // by it
-  std::optional<SessionSettings> settings_;                            // from the start packet on
+  uint32_t counted_role_ = 0;  // in RoleSessions; 0: not there
   std::map<std::string, StatementPointer, std::less<>> statements_;
   std::map<std::string, std::shared_ptr<Portal>, std::less<>> portals_;
-  Block block_ = Block::kNone;
-  int64_t block_time_us_ = 0;  // now() in the block; 0: there is none
-  bool is_implicit_ = false;   // the block is of several statements in one message, or before one Sync: ends with them
-  bool is_last_ = true;        // of them
   bool is_pipelined_ = false;  // an Execute of the protocol runs: Sync follows it, or more of its transaction
-  std::map<std::string, std::string> local_settings_;  // by name: what the end of the block brings back
-  uint64_t pinned_ = 0;                                // the block's session of query::Queries; 0 = none yet
-  struct Savepoint {
-    std::string name;
-    SessionSettings::Mark settings;
-    std::map<std::string, std::string> local_settings;
-  };
-  std::vector<Savepoint> savepoints_;
-  std::string source_;                              // the text in which the statement that runs came
-  std::unique_ptr<primary::OpenTransaction> open_;  // the block's, once it has written; null: none
-  // Of a block that may write and reads on a snapshot: becomes open_ once the block writes, and finds then whether its
-  // reads still hold. null: none.
-  std::unique_ptr<primary::OpenTransaction> watcher_;
-  bool has_only_read_ = true;      // the block
-  bool prefers_snapshot_ = false;  // the last block in SERIALIZABLE has only read and has failed with 40001
-  std::unique_ptr<ActivityList::Session> activity_;  // from the greeting on
-  std::optional<query::Receipt> receipt_;            // of the last query
-  std::vector<Datum> row_;                           // as it is sent, and what was read anew for it
+  std::string source_;         // the text in which the statement that runs came
+  std::vector<Datum> row_;     // as it is sent, and what was read anew for it
   query::ValueArena row_values_;
   bool skips_ = false;    // until Sync
   bool is_over_ = false;  // the connection: nothing more is said
   std::atomic<int64_t> deadline_ns_{0};
   std::atomic<bool> is_admitted_{false};
-  std::atomic<bool> is_running_{false};
-  std::atomic<bool> is_cancelled_{false};  // what runs
-  std::atomic<bool> is_gone_{false};       // the client
   std::atomic<bool> is_ending_{false};
-  absl::Mutex mutex_;
-  Answer* answer_ ABSL_GUARDED_BY(mutex_) = nullptr;  // that is being read
 };
 
 }  // namespace scyper::server::postgres

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "postgres/running.h"
 #include "postgres/session.h"
 #include "query/type_numbers.h"
 #include "server/packed.h"
+#include "session/running.h"
 
 namespace scyper::server::postgres {
 
@@ -325,6 +325,57 @@ StatusOr<std::vector<query::ResultColumn>> Session::columns_of(const SessionComm
     return portal->rows.columns;
   }
   return std::vector<query::ResultColumn>();
+}
+
+StatusOr<std::unique_ptr<Answer>> Session::run_own_command(const SessionCommand& command) {
+  Status status;
+  switch (command.kind) {
+    case CommandKind::kExecute:
+      return execute_by_name(command);
+    case CommandKind::kFetch:
+      return fetch(command);
+    case CommandKind::kDeallocate:
+      status = deallocate(command.name);
+      break;
+    case CommandKind::kPrepare:
+      status = prepare_by_name(command);
+      break;
+    case CommandKind::kDeclare:
+      status = declare(command);
+      break;
+    case CommandKind::kClose:
+      status = close_cursor(command.name);
+      break;
+    default:
+      status = discard(command);
+      break;
+  }
+  SCYPER_RETURN_IF_ERROR(status);
+  return make_answer(command.tag);
+}
+
+Status Session::deallocate(const std::string& name) {
+  if (name.empty()) {
+    statements_.clear();
+    return {};
+  }
+  if (statements_.erase(name) == 0) return sql_error("26000", "prepared statement \"" + name + "\" does not exist");
+  return {};
+}
+
+// DISCARD ALL forgets everything; its parts and the like name what there is nothing of here, but for PLANS.
+Status Session::discard(const SessionCommand& command) {
+  if (command.tag == "DISCARD TEMP") {
+    if (block_ != Block::kNone) return sql_error("0A000", "DISCARD TEMP in a transaction block is not supported");
+    drop_temporary_tables();
+  }
+  if (command.tag != "DISCARD ALL") return {};
+  if (block_ != Block::kNone) return sql_error("25001", "DISCARD ALL cannot run inside a transaction block");
+  portals_.clear();
+  statements_.clear();
+  drop_temporary_tables();
+  context_->node->engine->release_locks(settings_->temporary_schema());
+  return settings_->reset("all");
 }
 
 }  // namespace scyper::server::postgres

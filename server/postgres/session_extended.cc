@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bounded_work.h"
 #include "base/internal_error.h"
-#include "postgres/running.h"
 #include "postgres/session.h"
 #include "query/type_numbers.h"
 #include "server/packed.h"
+#include "session/running.h"
 
 namespace scyper::server::postgres {
 
@@ -121,42 +120,6 @@ StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::
     SCYPER_ASSIGN_OR_RETURN(statement->columns, columns_of(statement->command));
   }
   return statement;
-}
-
-// Ends once the session's statement is cancelled or its time is over.
-Status Session::describe_parameters_of(std::string_view sql, Statement* statement) {
-  const std::string text = with_path(sql);
-  const primary::StatementLimits own = limits(sql);
-  const WorkLimits bounds{own.cancelled, own.deadline_ns};
-  return contained(Phase::kPlanning, sql, [&] {
-    const BoundedWork work(bounds.bounds());
-    return describe_here(sql, text, statement);
-  });
-}
-
-Status Session::describe_here(std::string_view sql, const std::string& text, Statement* statement) {
-  NodeParts* node = context_->node;
-  if (open_ != nullptr) return open_->describe(text, limits(sql), &statement->parameters, &statement->columns);
-  query::Queries* queries = node->engine->queries();
-  const bool is_for_snapshots =
-      queries != nullptr && !node->engine->has_temporary_tables(settings_->temporary_schema());
-  if (statement->command.kind == query::CommandKind::kQuery && is_for_snapshots) {
-    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_, session_owner()));
-    statement->parameters = std::move(description.parameters);
-    statement->columns = std::move(description.columns);
-    return {};
-  }
-  if (node->forwarding.is_needed()) {
-    const BoundedWork::Pause pause;  // a call to another node
-    SCYPER_ASSIGN_OR_RETURN(auto description, node->forwarding.describe(text));
-    statement->parameters = std::move(description.parameters);
-    statement->columns = std::move(description.columns);
-    return {};
-  }
-  SCYPER_ASSIGN_OR_RETURN(auto prepared, node->statements.prepare(text));
-  statement->parameters = prepared->parameter_types();
-  statement->columns = prepared->columns();
-  return {};
 }
 
 // The statement says what types its parameters have. What the client says counts where the statement does not tell, or

@@ -14,10 +14,10 @@
 #include "postgres/login_attempts.h"
 #include "postgres/message_stream.h"
 #include "postgres/scram.h"
-#include "postgres/session_settings.h"
 #include "postgres/user_file.h"
 #include "query/session_command.h"
 #include "query/type_numbers.h"
+#include "session/session_settings.h"
 
 namespace scyper::server::postgres {
 namespace {

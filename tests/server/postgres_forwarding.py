@@ -86,11 +86,10 @@ def check_errors(connection):
     error = raises("a column that is not there", "42703", lambda: run("UPDATE t SET nope = %s", (1,)))
     raises("a read-only session", "25006", lambda: run("SET default_transaction_read_only = on") and run("DELETE FROM t"))
     run("RESET default_transaction_read_only")
-    run("BEGIN")
-    raises("writing in a block", "25006", lambda: run("DELETE FROM t"))
+    run("BEGIN READ ONLY")
+    raises("writing in a block that only reads", "25006", lambda: run("DELETE FROM t"))
     run("ROLLBACK")
-    raises("several statements in one message, which are a block", "25006",
-           lambda: run("INSERT INTO t (id) VALUES (20); INSERT INTO t (id) VALUES (21)"))
+    raises("several statements in one message are a block", "23505", lambda: run("INSERT INTO t (id) VALUES (20); INSERT INTO t (id) VALUES (20)"))
     expect("nothing of them is there", run("SELECT count(*) FROM t WHERE id >= 20").fetchone() == (0,))
     run("SET statement_timeout = 200")
     raises("a time that is over", "57014", lambda: run("DO $$ BEGIN LOOP NULL; END LOOP; END $$"))
@@ -136,6 +135,166 @@ def check_copy(connection):
         pass
     expect("nothing of them is there", run("SELECT count(*) FROM t WHERE id >= 40000").fetchone() == (0,))
     run("DELETE FROM t WHERE id >= 1000")
+
+
+COUNT = "SELECT count(*) FROM b"
+
+
+def check_blocks(connection, primary):
+    """Blocks that write run on the primary, from their first change on."""
+    run = connection.execute
+    run("CREATE TABLE b (id integer PRIMARY KEY, n integer, z timestamptz)")
+    # Parse looks at the secondary's own catalog, and does not wait for it
+    wait_for("the secondary has the table", lambda: error_of(lambda: run(COUNT)) is None)
+    with primary.connect() as there:
+        run("BEGIN")
+        expect("a read before", run(COUNT).fetchone() == (0,))
+        expect("a change in a block", run("INSERT INTO b VALUES (%s, %s, now()), (2, 20, now())", (1, 10)).rowcount == 2)
+        expect("the block sees it", run("SELECT sum(n) FROM b WHERE id <= %s", (2,)).fetchone() == (30,))
+        expect("others do not", there.execute(COUNT).fetchone() == (0,))
+        expect("now() is one", run("SELECT count(DISTINCT z), bool_and(z = now()) FROM b").fetchone() == (1, True))
+        expect("COMMIT", run("COMMIT").statusmessage == "COMMIT")
+        expect("others see it", there.execute(COUNT).fetchone() == (2,))
+        expect("so does a fresh query here", run(COUNT).fetchone() == (2,))
+        run("BEGIN")
+        run("DELETE FROM b")
+        run("ROLLBACK")
+        expect("ROLLBACK", run(COUNT).fetchone() == (2,))
+        check_savepoints(run)
+        expect("several statements in one message", run("INSERT INTO b VALUES (3, 30); INSERT INTO b VALUES (4, 40)").statusmessage == "INSERT 0 1" and
+               run(COUNT).fetchone() == (4,))
+        check_isolation(run, there)
+        check_waits(run, there)
+    with connection.transaction():  # psycopg's
+        connection.cursor().executemany("INSERT INTO b VALUES (%s, %s)", [(i, i) for i in range(100, 150)])
+    expect("a pipeline in a block", run("SELECT count(*) FROM b WHERE id >= 100").fetchone() == (50,))
+
+
+def check_savepoints(run):
+    run("BEGIN")
+    run("SAVEPOINT before")
+    run("INSERT INTO b VALUES (50, 50)")
+    run("SAVEPOINT s")
+    raises("an error in a block", "23505", lambda: run("INSERT INTO b VALUES (1, 1)"))
+    raises("then nothing is taken", "25P02", lambda: run("SELECT 1"))
+    run("ROLLBACK TO s")
+    run("INSERT INTO b VALUES (51, 51)")
+    run("RELEASE s")
+    expect("ROLLBACK TO forgives it", run("SELECT count(*) FROM b WHERE id >= 50").fetchone() == (2,))
+    run("ROLLBACK TO before")
+    expect("a savepoint before the first change", run("SELECT count(*) FROM b WHERE id >= 50").fetchone() == (0,))
+    run("SELECT set_config('app.tenant', 'block', false)")
+    expect("set_config() in a block", run("SELECT current_setting('app.tenant')").fetchone() == ("block",))
+    run("DECLARE c CURSOR FOR SELECT id FROM b ORDER BY id")
+    expect("a cursor in it", run("FETCH 2 FROM c").fetchall() == [(1,), (2,)])
+    raises("COPY in it", "0A000", lambda: run("COPY b FROM STDIN"))
+    expect("a failed block is taken back", run("COMMIT").statusmessage == "ROLLBACK")
+
+
+def check_isolation(run, there):
+    for level in ("REPEATABLE READ", "SERIALIZABLE"):
+        run("BEGIN ISOLATION LEVEL " + level)
+        before = run("SELECT sum(n) FROM b WHERE id = %s", (1,)).fetchone()
+        there.execute("UPDATE b SET n = n + 1 WHERE id = 2")
+        expect(f"{level}: what it has read still holds", run("UPDATE b SET n = n + 1 WHERE id = 1").rowcount == 1)
+        expect(f"{level}: it sees its own", run("SELECT sum(n) FROM b WHERE id = 1").fetchone() == (before[0] + 1,))
+        run("COMMIT")
+        run("BEGIN ISOLATION LEVEL " + level)
+        run("SELECT sum(n) FROM b WHERE id = %s", (1,)).fetchone()
+        there.execute("UPDATE b SET n = n + 1 WHERE id = 1")
+        raises(f"{level}: what it has read has changed", "40001", lambda: run("UPDATE b SET n = n + 1 WHERE id = 2"))
+        run("ROLLBACK")
+        run(f"BEGIN ISOLATION LEVEL {level} READ ONLY")
+        first = run("SELECT sum(n) FROM b").fetchone()
+        there.execute("UPDATE b SET n = n + 1 WHERE id = 1")
+        expect(f"{level} READ ONLY: one state", run("SELECT sum(n) FROM b").fetchone() == first)
+        run("COMMIT")
+
+
+def check_waits(run, there):
+    there.execute("BEGIN")
+    there.execute("UPDATE b SET n = 0 WHERE id = 1")
+    run("BEGIN")
+    run("SET LOCAL lock_timeout = '200ms'")
+    raises("it waits for rows of other blocks", "55P03", lambda: run("UPDATE b SET n = 1 WHERE id = 1"))
+    run("ROLLBACK")
+    run("BEGIN")
+    run("INSERT INTO b VALUES (60, 60)")
+    run("SET LOCAL statement_timeout = '200ms'")
+    raises("no longer than statement_timeout", "57014", lambda: run("UPDATE b SET n = 1 WHERE id = 1"))
+    run("ROLLBACK")
+    there.execute("ROLLBACK")
+    run("BEGIN")
+    run("INSERT INTO b VALUES (60, 60)")
+    there.execute("SET lock_timeout = '200ms'")
+    error = raises("others wait for its rows", "55P03", lambda: there.execute("INSERT INTO b VALUES (60, 61)"))
+    expect("the hint or message names the wait", "lock" in str(error), error)
+    run("ROLLBACK")
+    expect("and go on at its end", there.execute("INSERT INTO b VALUES (60, 61)").rowcount == 1)
+    there.execute("DELETE FROM b WHERE id = 60")
+
+
+def check_cancelled_block(connection):
+    run = connection.execute
+    run("BEGIN")
+    run("INSERT INTO b VALUES (70, 70)")
+    run("SAVEPOINT s")
+    timer = threading.Timer(0.3, connection.cancel)
+    timer.start()
+    raises("a cancel in a block", "57014", lambda: run("DO $$ BEGIN LOOP NULL; END LOOP; END $$"))
+    timer.join()
+    run("ROLLBACK TO s")
+    run("COMMIT")
+    expect("the block goes on", run("SELECT n FROM b WHERE id = 70").fetchone() == (70,))
+
+
+def check_lost_blocks(connection, primary, relay):
+    """The way to the primary ends in the middle of a block."""
+    run = connection.execute
+    with primary.connect() as there:
+        run("BEGIN")
+        run("INSERT INTO b VALUES (80, 80)")
+        relay.cut()
+        raises("a lost block is a conflict", "40001", lambda: run("INSERT INTO b VALUES (81, 81)"))
+        raises("and has failed", "25P02", lambda: run("SELECT 1"))
+        expect("nothing of it is there", run("COMMIT").statusmessage == "ROLLBACK" and there.execute("SELECT count(*) FROM b WHERE id >= 80 AND id < 100").fetchone() == (0,))
+        run("BEGIN")
+        run("INSERT INTO b VALUES (82, 82)")
+        found = []
+        relay.swallows = True
+        caller = threading.Thread(target=lambda: found.append(error_of(lambda: run("COMMIT"))))
+        caller.start()
+        wait_for("the primary has committed it", lambda: there.execute("SELECT count(*) FROM b WHERE id = 82").fetchone() == (1,))
+        relay.cut()
+        caller.join(PATIENCE_S)
+        expect("nobody tells whether it has committed", found == ["40003"], found)
+        wait_for("the session goes on", lambda: error_of(lambda: run("INSERT INTO b VALUES (83, 83)")) in (None, "23505"))
+
+
+def check_killed_primary(connection, primary, restart, relay):
+    """Gives the primary that has come back."""
+    run = connection.execute
+    run("BEGIN")
+    run("INSERT INTO b VALUES (90, 90)")
+    primary.process.kill()
+    primary.process.wait(PATIENCE_S)
+    raises("the primary dies within a block", "40001", lambda: run("INSERT INTO b VALUES (91, 91)"))
+    run("ROLLBACK")
+    run("BEGIN")
+    raises("without it no block begins to write", "57P03", lambda: run("INSERT INTO b VALUES (92, 92)"))
+    run("ROLLBACK")
+    primary = restart()
+    host, port = primary.target.split(":")
+    relay.to = (host, int(port))
+    run("SET lock_timeout = '20s'")
+
+    def inserts():
+        return error_of(lambda: run("BEGIN; INSERT INTO b VALUES (93, 93); COMMIT")) is None or run("ROLLBACK") is None
+
+    wait_for("blocks go on with the next one", inserts)
+    with primary.connect() as there:
+        expect("what was not committed is gone", there.execute("SELECT id FROM b WHERE id BETWEEN 90 AND 99").fetchall() == [(93,)])
+    return primary
 
 
 def check_done_once(connection, primary, relay):
@@ -194,8 +353,13 @@ def main():
                 check_statements(connection)
                 check_errors(connection)
                 check_copy(connection)
+                check_blocks(connection, primary)
+                check_cancelled_block(connection)
+                check_lost_blocks(connection, primary, relay)
                 check_done_once(connection, primary, relay)
                 check_lost_copy(connection, primary, relay)
+                primary = check_killed_primary(connection, primary, lambda: Node(sys.argv[1], directory, "p", "--replication"), relay)
+                nodes.append(primary)
                 expect("the primary stops", primary.stop() == 0)
                 error = raises("without a primary nothing is done", "57P03", lambda: connection.execute("INSERT INTO t (id) VALUES (1000)"))
                 raises("nor is anything copied", "57P03", lambda: copy(connection, [(1000, None)]))

@@ -230,6 +230,83 @@ def check_queries(db):
     expect("status", status.role == "primary" and status.version != "", status)
 
 
+def check_transactions(db, target):
+    """Several statements as one transaction."""
+    db.execute("CREATE TABLE x (id integer PRIMARY KEY, n numeric(8,2), t text)")
+
+    def count():
+        return db.call("SELECT count(*) FROM x").scalar()
+
+    with db.transaction() as transaction:
+        made = transaction.execute("INSERT INTO x VALUES ($1, $2, $3), (2, NULL, 'two') RETURNING id, n", 1, D("1.50"), "one")
+        expect("rows, tag, columns in a transaction", (made.rows, made.command_tag, [c.name for c in made.columns]) == ([(1, D("1.50")), (2, None)], "INSERT 0 2", ["id", "n"]), made)
+        expect("it sees its own", transaction.execute("SELECT t FROM x WHERE id = $1", 1).scalar() == "one")
+        expect("others do not", count() == 0)
+    expect("the end of its with commits", count() == 2 and not transaction.is_open)
+    raises("it is over", InterfaceError, None, lambda: transaction.execute("SELECT 1"))
+    with contextlib.suppress(ZeroDivisionError), db.transaction() as transaction:
+        transaction.execute("DELETE FROM x")
+        raise ZeroDivisionError
+    expect("an exception takes it back", count() == 2)
+    with db.transaction() as transaction:
+        with contextlib.suppress(IntegrityError), transaction.savepoint():
+            transaction.execute("INSERT INTO x VALUES (3)")
+            transaction.execute("INSERT INTO x VALUES (1)")
+        expect("a savepoint forgives", not transaction.has_failed and transaction.execute("SELECT count(*) FROM x").scalar() == 2)
+        transaction.execute("INSERT INTO x VALUES (4)")
+    expect("and the rest commits", count() == 3)
+    transaction = db.transaction()
+    raises("an error", IntegrityError, "23505", lambda: transaction.execute("INSERT INTO x VALUES (1)"))
+    raises("fails it", scyper.InternalError, "25P02", lambda: transaction.execute("SELECT 1"))
+    expect("as it says", transaction.has_failed)
+    raises("so it cannot commit", scyper.OperationalError, "40000", transaction.commit)
+    with db.transaction(isolation="serializable", read_only=True, settings={"app.tenant": "a"}) as transaction:
+        shown = [transaction.execute(f"SHOW {name}").scalar() for name in ("transaction_isolation", "transaction_read_only", "app.tenant")]
+        expect("modes and settings", shown == ["serializable", "on", "a"], shown)
+        raises("it only reads", scyper.InternalError, "25006", lambda: transaction.execute("DELETE FROM x"))
+        transaction.rollback()
+    raises("no level", InterfaceError, None, lambda: db.transaction(isolation="chaos"))
+    with db.transaction() as transaction:
+        raises("wrong arguments", ProgrammingError, "42804", lambda: transaction.execute("INSERT INTO x (id) VALUES ($1)", "x"))
+        transaction.rollback()
+    with db.transaction() as transaction:
+        with contextlib.suppress(QueryCanceled), transaction.savepoint():
+            transaction.execute("DO $$ BEGIN LOOP NULL; END LOOP; END $$", timeout=0.2)
+        timer = threading.Timer(0.3, transaction.cancel)
+        timer.start()
+        with contextlib.suppress(QueryCanceled), transaction.savepoint():
+            transaction.execute("DO $$ BEGIN LOOP NULL; END LOOP; END $$")
+        timer.join()
+        expect("timeouts and cancels end the statement alone", transaction.execute("SELECT 1").scalar() == 1)
+    first, second = db.transaction(), db.transaction(settings={"lock_timeout": "200ms"})
+    first.execute("UPDATE x SET t = 'first' WHERE id = 1")
+    raises("others wait for its rows", scyper.OperationalError, "55P03", lambda: second.execute("UPDATE x SET t = 'second' WHERE id = 1"))
+    second.rollback()
+    first.commit()
+    check_lost_transactions(db, target)
+
+
+def check_lost_transactions(db, target):
+    relay = Relay(target)
+    with scyper.connect(relay.target, attempt=5.0) as far:
+        transaction = far.transaction()
+        transaction.execute("INSERT INTO x VALUES (10)")
+        relay.cut()
+        raises("a lost transaction", scyper.ConnectionFailed, "08006", lambda: transaction.execute("SELECT 1"))
+        wait_for("is taken back", lambda: db.call("INSERT INTO x VALUES (10)").command_tag == "INSERT 0 1")
+        transaction = far.transaction()
+        transaction.execute("INSERT INTO x VALUES (11)")
+        relay.swallows = True
+        found = []
+        committing = threading.Thread(target=lambda: found.append(raises("a commit without an answer", OutcomeUnknown, "40003", transaction.commit)))
+        committing.start()
+        wait_for("it is done all the same", lambda: db.call("SELECT count(*) FROM x WHERE id = 11").scalar() == 1)
+        relay.cut()
+        committing.join(PATIENCE_S)
+        expect("it ends", len(found) == 1)
+    relay.listener.close()
+
+
 def check_tls(scyperd, scyper_program, directory):
     made = pathlib.Path(directory) / "certificates"
     run(scyper_program, "certs", made, "--node", "node", "--client", "ada")
@@ -311,7 +388,7 @@ def main():
             with scyper.connect(["127.0.0.1:1", target]) as db:
                 for check in (check_values, check_arrow, check_pipeline, check_queries):
                     check(db)
-                for check in (check_calls, check_done_once):
+                for check in (check_calls, check_done_once, check_transactions):
                     check(db, target)
             raises("a closed connection", InterfaceError, None, lambda: db.call("SELECT 1"))
             code, out = run(sys.executable, quickstart, target)

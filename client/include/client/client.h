@@ -305,6 +305,9 @@ struct StorageStatus {
   std::optional<CompactionStatus> compaction;  // of a node that compacts
 };
 
+class Transaction;
+struct TransactionOptions;
+
 // Threads: every function from any thread.
 class Client {
  public:
@@ -336,6 +339,8 @@ class Client {
   StatusOr<uint64_t> open_session(const query::Freshness& freshness, query::Receipt* receipt);
   Status close_session(uint64_t session);
   StatusOr<std::unique_ptr<Stream>> open_stream();
+  // A transaction of several statements (client/transaction.h), on a stream of its own.
+  StatusOr<std::unique_ptr<Transaction>> begin(const TransactionOptions& options);
   StatusOr<std::unique_ptr<Loading>> open_load(const std::string& table);
   // cancel() ends it. Errors of the statement, with position.
   StatusOr<std::unique_ptr<Copying>> open_copy(std::string_view sql);

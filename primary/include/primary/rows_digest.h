@@ -16,6 +16,10 @@ class RowsDigest {
  public:
   // From that row on.
   void add(const query::ResultSet& rows, size_t first = 0);
+  // As another node has made it.
+  static RowsDigest of(uint64_t count, uint64_t chain);
+  uint64_t count() const { return count_; }
+  uint64_t chain() const { return chain_; }
   friend bool operator==(const RowsDigest&, const RowsDigest&) = default;
 
  private:

@@ -42,6 +42,7 @@ struct ServerOptions {
   uint32_t stream_calls_max = 8192;                  // unanswered calls per stream; beyond it the stream is not read
   uint32_t batch_calls_max = 4096;                   // calls per message
   uint32_t streams_max = 1024;
+  uint32_t grpc_transactions_max = 100;  // streams of transactions of several statements
   uint32_t prepared_max = 10'000;
   uint64_t prepared_bytes_max = uint64_t{256} << 20;       // of these statements, about
   uint64_t grpc_memory_bytes = 0;                          // of gRPC's buffers; 0: by message_bytes_max

@@ -18,6 +18,7 @@ from .errors import (
 )
 from .pipeline import Pipeline
 from .query import Rows, Session
+from .transaction import Transaction
 from .types import FRESH, TLS, AtLeast, Column, Fresh, Freshness, GlobalSnapshot, Receipt, Result, Row, Staleness, Type, TypeId
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Rows",
     "Session",
     "Staleness",
+    "Transaction",
     "Type",
     "TypeId",
     "Warning",

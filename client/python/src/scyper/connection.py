@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 import grpc
 
@@ -28,6 +28,7 @@ from .errors import DatabaseError, Error, InterfaceError, error_of
 from .pipeline import Pipeline
 from .proto import scyper_pb2 as pb
 from .query import Rows, Session, encode_freshness, encode_ticket, query_options
+from .transaction import Transaction, encode_begin
 from .types import FRESH, TLS, Freshness, Result, Type
 
 _Answer = TypeVar("_Answer")
@@ -117,6 +118,26 @@ class Connection:
                 raise unknown_outcome(unknown) if unknown is not None else error
             self._primary.pause(deadline)
         return result_of(response.result)
+
+    def transaction(self, *, isolation: Optional[str] = None, read_only: bool = False, deferrable: bool = False,
+                    settings: Optional[Mapping[str, str]] = None, timeout: Optional[float] = None) -> Transaction:
+        """Several statements as one transaction, open while the program thinks: `with db.transaction() as transaction:`.
+
+        isolation: 'read committed', 'repeatable read' or 'serializable'; settings: as by SET; timeout: seconds until it has begun.
+        """
+        begin = encode_begin(isolation, read_only, deferrable, settings)
+        deadline = Deadline(self.timeout if timeout is None else timeout)
+        while True:
+            node: Optional[Node] = None
+            try:
+                node = self._primary.node(deadline.left())
+                return Transaction(node, begin)
+            except DatabaseError as error:  # nothing was done
+                if node is not None:
+                    self._primary.forget(node.target, node, error)
+                if not is_worth_another(error) or deadline.is_over():
+                    raise
+                self._primary.pause(deadline)
 
     def call_many(self, sql: str, rows: Iterable[Sequence[Any]], *, timeout: Optional[float] = None) -> List[Result]:
         """One transaction per row of arguments, in batches on a stream; results in order. The first error is raised when all are answered."""

@@ -15,7 +15,7 @@
 #include "query/search_path.h"
 #include "query/settings.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
 // The settings of one session (query/settings.h): what SET, SHOW and RESET see. Threads: one.
 class SessionSettings {
@@ -106,4 +106,4 @@ class SessionSettings {
 // "fresh", "500ms", "lsn:42"; 22023 otherwise.
 StatusOr<query::Freshness> parse_freshness(std::string_view text);
 
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

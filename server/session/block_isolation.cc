@@ -1,11 +1,11 @@
 // Queries of blocks in REPEATABLE READ and SERIALIZABLE, before the block writes.
 #include <utility>
 
-#include "postgres/session.h"
 #include "primary/blocks.h"
 #include "primary/snapshot_read.h"
+#include "session/block_session.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
 namespace {
 
@@ -31,6 +31,7 @@ class WatchedAnswer final : public Answer {
  private:
   void take_end() {
     tag_ = inner_->tag();
+    affected_rows_ = inner_->affected_rows();
     notices_ = inner_->notices();
     receipt_ = inner_->receipt();
     if (receipt_.has_value()) read_->lsn = receipt_->lsn;
@@ -43,22 +44,24 @@ class WatchedAnswer final : public Answer {
 }  // namespace
 
 // Before a snapshot is pinned. A node that takes no changes cannot watch: then the block only reads.
-void Session::watch_reads() {
+void BlockSession::watch_reads() {
   if (settings_->is_read_only()) return;
   if (watcher_ == nullptr) {
-    auto block = primary::begin_block(context_->node->engine, primary::BlockLevel::kSerializable);
+    auto block = make_block(primary::BlockLevel::kSerializable);
     if (!block.ok()) return;
     watcher_ = *std::move(block);
   }
   watcher_->begin_snapshot();
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::watch_answer(std::unique_ptr<Answer> answer, const Statement& statement,
-                                                        std::span<const Datum> arguments) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::watch_answer(std::unique_ptr<Answer> answer,
+                                                             const SessionStatement& statement,
+                                                             std::span<const Datum> arguments) {
   if (query::mentions_activity(statement.command.text)) return answer;  // of no table
   auto read = std::make_shared<primary::SnapshotRead>();
   read->text = with_path(statement.command.text);
-  for (size_t i = 0; i < arguments.size(); ++i) read->arguments.append(statement.parameters[i], arguments[i]);
+  if (!arguments.empty()) read->types = statement.parameters;
+  for (size_t i = 0; i < arguments.size(); ++i) read->arguments.append(read->types[i], arguments[i]);
   read->settings = settings_for(statement.command.text);
   if (receipt_.has_value()) read->lsn = receipt_->lsn;
   watcher_->add_read(read);
@@ -67,19 +70,20 @@ StatusOr<std::unique_ptr<Answer>> Session::watch_answer(std::unique_ptr<Answer> 
 
 // A block that may write needs no snapshot for short reads: they run on a worker, and again where others have changed
 // what they have read. If that has failed, the next try reads on a snapshot, where nothing changes.
-bool Session::may_read_serially(const Statement& statement) const {
+bool BlockSession::may_read_serially(const SessionStatement& statement) const {
   return statement.command.kind == query::CommandKind::kQuery && block_ != Block::kNone &&
          settings_->is_serializable() && !settings_->is_read_only() && pinned_ == 0 && !prefers_snapshot_ &&
-         !settings_->reports_receipts() && !context_->node->forwarding.is_needed() &&
+         !settings_->reports_receipts() && !node_->forwarding.is_needed() &&
          !query::mentions_activity(statement.command.text);
 }
 
-void Session::note_conflict(const Status& status) {
+void BlockSession::note_conflict(const Status& status) {
   if (settings_->is_serializable() && has_only_read_ && sqlstate_of(status) == "40001") prefers_snapshot_ = true;
 }
 
 // nullptr: the query is for a snapshot.
-StatusOr<std::unique_ptr<Answer>> Session::read_serially(const Statement& statement, std::span<const Datum> arguments) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::read_serially(const SessionStatement& statement,
+                                                              std::span<const Datum> arguments) {
   SCYPER_RETURN_IF_ERROR(open_block());
   query::ResultSet result;
   SCYPER_ASSIGN_OR_RETURN(const primary::ShortRead done, run_short(statement, arguments, &result));
@@ -89,14 +93,15 @@ StatusOr<std::unique_ptr<Answer>> Session::read_serially(const Statement& statem
   return std::unique_ptr<Answer>();
 }
 
-StatusOr<primary::ShortRead> Session::run_short(const Statement& statement, std::span<const Datum> arguments,
-                                                query::ResultSet* result) {
-  primary::Engine* engine = context_->node->engine;
+StatusOr<primary::ShortRead> BlockSession::run_short(const SessionStatement& statement,
+                                                     std::span<const Datum> arguments, query::ResultSet* result) {
+  primary::Engine* engine = node_->engine;
   const int64_t began_ns = monotonic_ns();
-  const auto done =
-      open_->execute_short(with_path(statement.command.text), arguments, result, limits(statement.command.text));
+  primary::StatementLimits own = limits(statement.command.text);
+  own.parameter_types = &statement.parameters;
+  const auto done = open_->execute_short(with_path(statement.command.text), arguments, result, own);
   if (done.ok() && *done != primary::ShortRead::kDone) return done;
-  context_->node->counters.requests.note(RequestProtocol::kPostgres, RequestKind::kQuery, done.ok(), began_ns);
+  node_->counters.requests.note(identity_.counted_as, RequestKind::kQuery, done.ok(), began_ns);
   note_conflict(done.status());
   SCYPER_RETURN_IF_ERROR(done.status());
   SCYPER_RETURN_IF_ERROR(take_changed_settings());
@@ -109,12 +114,13 @@ StatusOr<primary::ShortRead> Session::run_short(const Statement& statement, std:
 // --- from workers to a snapshot ---
 
 // A block that has only read so far need not stop a worker for a long query.
-bool Session::may_leave_worker(const Statement& statement) const {
+bool BlockSession::may_leave_worker(const SessionStatement& statement) const {
   return statement.command.kind == query::CommandKind::kQuery && settings_->is_serializable() && has_only_read_ &&
-         pinned_ == 0 && context_->node->engine->queries() != nullptr;
+         pinned_ == 0 && node_->engine->queries() != nullptr;
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::read_in_block(const Statement& statement, std::span<const Datum> arguments) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::read_in_block(const SessionStatement& statement,
+                                                              std::span<const Datum> arguments) {
   query::ResultSet result;
   SCYPER_ASSIGN_OR_RETURN(const primary::ShortRead done, run_short(statement, arguments, &result));
   if (done == primary::ShortRead::kDone) return make_answer(std::move(result));
@@ -123,8 +129,8 @@ StatusOr<std::unique_ptr<Answer>> Session::read_in_block(const Statement& statem
 }
 
 // What the block has read has to be on the snapshot as well: all that it sees is of one state.
-StatusOr<std::unique_ptr<Answer>> Session::go_on_with_snapshot(const Statement& statement,
-                                                               std::span<const Datum> arguments) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::go_on_with_snapshot(const SessionStatement& statement,
+                                                                    std::span<const Datum> arguments) {
   std::vector<std::shared_ptr<primary::SnapshotRead>> reads;
   if (!open_->give_reads(&reads)) return run_transaction(statement, arguments);
   open_.reset();
@@ -137,15 +143,16 @@ StatusOr<std::unique_ptr<Answer>> Session::go_on_with_snapshot(const Statement& 
   return query_snapshot(statement, arguments);
 }
 
-Status Session::find_on_snapshot(const std::shared_ptr<primary::SnapshotRead>& read) {
+Status BlockSession::find_on_snapshot(const std::shared_ptr<primary::SnapshotRead>& read) {
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
   run.sql = read->text;
   run.parameters = read->types;
   run.arguments = read->arguments.values();
   run.options.argument_types = &read->types;
+  run.protocol = identity_.counted_as;
   run.is_here = true;
-  SCYPER_ASSIGN_OR_RETURN(const auto answer, run_query(context_->node, run));
+  SCYPER_ASSIGN_OR_RETURN(const auto answer, run_query(node_, run));
   query::ResultSet rows;
   rows.columns = answer->columns();
   for (bool has_more = true; has_more;) {
@@ -159,4 +166,4 @@ Status Session::find_on_snapshot(const std::shared_ptr<primary::SnapshotRead>& r
   return {};
 }
 
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "postgres/session.h"
+#include "session/block_session.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
-// While one lives a statement of the session runs: CancelRequest and a client that goes away end it. Before and after
+// While one lives a statement of the session runs: a cancel and a client that goes away end it. Before and after
 // it they mean nothing, as in PostgreSQL.
-class Session::Running {
+class BlockSession::Running {
  public:
-  explicit Running(Session* session) : session_(session) {
+  explicit Running(BlockSession* session) : session_(session) {
     absl::MutexLock lock(&session->mutex_);
     outer_ = session->answer_;
     is_inner_ = session->is_running_.exchange(true);
@@ -29,9 +29,9 @@ class Session::Running {
   }
 
  private:
-  Session* const session_;
+  BlockSession* const session_;
   bool is_inner_ = false;    // within another one: COPY waits for its client, results of portals are read on meanwhile
   Answer* outer_ = nullptr;  // what that one watches
 };
 
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

@@ -1,4 +1,4 @@
-#include "postgres/session_settings.h"
+#include "session/session_settings.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,11 +9,7 @@
 #include "server/config.h"
 #include "server/server.h"
 
-namespace scyper::server::postgres {
-
-using query::find_setting;
-using query::Setting;
-using query::SettingKind;
+namespace scyper::server {
 
 namespace {
 
@@ -48,7 +44,7 @@ StatusOr<query::Freshness> parse_freshness(std::string_view text) {
 
 SessionSettings::SessionSettings(Owner owner, bool is_secondary, std::string temporary_schema)
     : owner_(std::move(owner)), temporary_schema_(std::move(temporary_schema)) {
-  for (const Setting& setting : query::settings()) {
+  for (const query::Setting& setting : query::settings()) {
     values_[std::string(setting.name)] = {std::string(setting.value), std::string(setting.value)};
   }
   const auto fix = [this](const char* name, std::string value) { values_[name] = {value, value}; };
@@ -62,21 +58,21 @@ SessionSettings::SessionSettings(Owner owner, bool is_secondary, std::string tem
 Status SessionSettings::assign(std::string_view name, const std::string& value, Value* to) {
   is_changed_ = true;
   given_.reset();
-  const Setting* setting = find_setting(name);
+  const query::Setting* setting = query::find_setting(name);
   if (setting == nullptr) return to->value = value, Status();
   SCYPER_ASSIGN_OR_RETURN(std::string read, query::read_setting(*setting, value));
-  if (setting->kind == SettingKind::kDuration) {
+  if (setting->kind == query::SettingKind::kDuration) {
     const int64_t us = static_cast<int64_t>(query::shown_number(setting->name, read)) * 1000;
     if (setting->name == "statement_timeout") statement_timeout_us_ = us;
     if (setting->name == "idle_in_transaction_session_timeout") idle_timeout_us_ = us;
   }
-  if (setting->kind == SettingKind::kRole && owner_.set_role) {
+  if (setting->kind == query::SettingKind::kRole && owner_.set_role) {
     SCYPER_RETURN_IF_ERROR(owner_.set_role(read, &owner_.roles, &owner_.role_ids));
   }
-  if (setting->kind == SettingKind::kFreshness) {
+  if (setting->kind == query::SettingKind::kFreshness) {
     SCYPER_ASSIGN_OR_RETURN(freshness_, parse_freshness(value));
   }
-  if (setting->kind == SettingKind::kPath) {
+  if (setting->kind == query::SettingKind::kPath) {
     SCYPER_ASSIGN_OR_RETURN(schemas_, query::schemas_of_path(read));
   }
   if (query::is_of_time(*setting)) {
@@ -99,7 +95,7 @@ Status SessionSettings::set_default(std::string_view name, const std::string& va
 }
 
 Status SessionSettings::set(std::string_view name, const std::vector<std::string>& values) {
-  if (find_setting(name) == nullptr) SCYPER_RETURN_IF_ERROR(query::check_custom_setting(name));
+  if (query::find_setting(name) == nullptr) SCYPER_RETURN_IF_ERROR(query::check_custom_setting(name));
   if (values.empty()) return reset(name);
   const std::string known = name_of(name);
   if (values.size() > 1 && known != "search_path" && known != "DateStyle") return query::takes_one_value(name);
@@ -115,14 +111,14 @@ SessionSettings::Value* SessionSettings::to_change(const std::string& name) {
 Status SessionSettings::reset(std::string_view name) {
   if (name == "all") {
     for (auto& [other, value] : values_) {
-      const Setting* setting = find_setting(other);
+      const query::Setting* setting = query::find_setting(other);
       const bool is_mode = std::ranges::find(kModes, other, &Mode::name) != std::end(kModes);
-      if (setting != nullptr && (setting->kind == SettingKind::kConstant || is_mode)) continue;
+      if (setting != nullptr && (setting->kind == query::SettingKind::kConstant || is_mode)) continue;
       SCYPER_RETURN_IF_ERROR(reset(other));
     }
     return {};
   }
-  if (find_setting(name) == nullptr) SCYPER_RETURN_IF_ERROR(query::check_custom_setting(name));
+  if (query::find_setting(name) == nullptr) SCYPER_RETURN_IF_ERROR(query::check_custom_setting(name));
   const std::string known = name_of(name);
   if (values_[known].value == values_[known].initial) return {};
   Value* value = to_change(known);
@@ -137,7 +133,7 @@ StatusOr<std::string> SessionSettings::show(std::string_view name) const {
 }
 
 std::string SessionSettings::name_of(std::string_view name) {
-  const Setting* setting = find_setting(name);
+  const query::Setting* setting = query::find_setting(name);
   return setting == nullptr ? query::setting_key(name) : std::string(setting->name);
 }
 
@@ -145,7 +141,7 @@ std::shared_ptr<const query::SettingValues> SessionSettings::given() const {
   if (given_ != nullptr) return given_;
   auto given = std::make_shared<query::SettingValues>();
   for (const auto& [name, value] : values_) {
-    const Setting* setting = find_setting(name);
+    const query::Setting* setting = query::find_setting(name);
     if (setting == nullptr || setting->value != value.value) given->emplace(query::setting_key(name), value.value);
   }
   if (!temporary_schema_.empty()) given->emplace(query::kTemporarySchemaSetting, temporary_schema_);
@@ -218,7 +214,7 @@ std::vector<std::pair<std::string, std::string>> SessionSettings::all() const {
 std::vector<std::pair<std::string, std::string>> SessionSettings::take_reports() {
   std::vector<std::pair<std::string, std::string>> changed;
   if (!std::exchange(is_changed_, false)) return changed;
-  for (const Setting& setting : query::settings()) {
+  for (const query::Setting& setting : query::settings()) {
     if (!setting.is_reported) continue;
     const std::string name(setting.name);
     const std::string& value = values_[name].value;
@@ -230,4 +226,4 @@ std::vector<std::pair<std::string, std::string>> SessionSettings::take_reports()
   return changed;
 }
 
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

@@ -5,16 +5,14 @@
 #include "audit_log.h"
 #include "base/bounded_work.h"
 #include "base/internal_error.h"
-#include "postgres/running.h"
-#include "postgres/session.h"
 #include "primary/blocks.h"
-#include "query/refused_in_blocks.h"
-#include "query/shown_columns.h"
+#include "session/block_session.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
-StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statement, std::span<const Datum> arguments) {
-  if (context_->statements != nullptr) context_->statements->add(1);
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_statement(const SessionStatement& statement,
+                                                              std::span<const Datum> arguments) {
+  if (statements_run_ != nullptr) statements_run_->add(1);
   if (activity_ != nullptr) activity_->begin(statement.command.text);
   SCYPER_RETURN_IF_ERROR(check_block(statement.command));
   switch (statement.command.kind) {
@@ -34,13 +32,13 @@ StatusOr<std::unique_ptr<Answer>> Session::run_statement(const Statement& statem
   }
 }
 
-bool Session::is_read_lock(const query::SessionCommand& command) const {
+bool BlockSession::is_read_lock(const query::SessionCommand& command) const {
   const bool reads = !command.values.empty() || settings_->is_read_only();
   return command.name == "LOCK TABLE" && !command.body.empty() && reads && open_ == nullptr;
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::lock_for_reading(const Statement& statement) {
-  Statement query;
+StatusOr<std::unique_ptr<Answer>> BlockSession::lock_for_reading(const SessionStatement& statement) {
+  SessionStatement query;
   query.command.kind = query::CommandKind::kQuery;
   query.command.text = statement.command.body;
   auto found = run_for_rows(query, {});
@@ -54,22 +52,21 @@ StatusOr<std::unique_ptr<Answer>> Session::lock_for_reading(const Statement& sta
   return make_answer(statement.command.name);
 }
 
-StatusOr<query::QueryOptions> Session::query_options() {
+StatusOr<query::QueryOptions> BlockSession::query_options() {
   query::QueryOptions options;
   options.freshness = settings_->freshness();
-  options.timeout_us = settings_->statement_timeout_us();
+  options.timeout_us = timeout_us();
   options.threads = settings_->threads();
-  options.client = options.owner = session_owner();
-  options.pid = start_.process;
+  options.client = options.owner = identity_.owner;
+  options.pid = identity_.pid;
   options.time_us = block_time_us_;
   if (block_ == Block::kNone || !settings_->is_isolated()) return options;
   if (pinned_ == 0) {
     watch_reads();
     query::Freshness freshness = options.freshness;
-    SCYPER_RETURN_IF_ERROR(context_->node->router.pin(&freshness));
+    SCYPER_RETURN_IF_ERROR(node_->router.pin(&freshness));
     query::Receipt receipt;
-    SCYPER_ASSIGN_OR_RETURN(pinned_,
-                            context_->node->engine->queries()->open_session(freshness, &receipt, session_owner()));
+    SCYPER_ASSIGN_OR_RETURN(pinned_, node_->engine->queries()->open_session(freshness, &receipt, identity_.owner));
     receipt_ = receipt;
   }
   options.session = pinned_;
@@ -77,20 +74,21 @@ StatusOr<query::QueryOptions> Session::query_options() {
 }
 
 // Plans, too, end once the statement is cancelled or its time is over.
-StatusOr<std::unique_ptr<Answer>> Session::run_bounded(const Statement& statement,
-                                                       const std::function<StatusOr<std::unique_ptr<Answer>>()>& run) {
-  const int64_t timeout_us = settings_->statement_timeout_us();
-  const WorkLimits limits{&is_cancelled_, timeout_us == 0 ? 0 : monotonic_ns() + timeout_us * kNsPerUs};
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_bounded(
+    const SessionStatement& statement, const std::function<StatusOr<std::unique_ptr<Answer>>()>& run) {
+  const int64_t us = timeout_us();
+  const WorkLimits limits{&is_cancelled_, us == 0 ? 0 : monotonic_ns() + us * kNsPerUs};
   return contained(Phase::kPlanning, statement.command.text, [&] {
     const BoundedWork work(limits.bounds());
     return run();
   });
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& statement, std::span<const Datum> arguments) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_for_rows(const SessionStatement& statement,
+                                                             std::span<const Datum> arguments) {
   // snapshots have no temporary tables that this session can rely on, nor what its block has written
-  const bool has_temporary = context_->node->engine->has_temporary_tables(settings_->temporary_schema());
-  if (open_ == nullptr && context_->node->engine->queries() == nullptr) return run_by_itself(statement, arguments);
+  const bool has_temporary = node_->engine->has_temporary_tables(settings_->temporary_schema());
+  if (open_ == nullptr && node_->engine->queries() == nullptr) return run_by_itself(statement, arguments);
   // rows that a block locks stay as they are until its end
   const bool locks = statement.command.locks_rows && block_ != Block::kNone;
   if (locks && settings_->is_read_only()) return read_only_error();
@@ -108,8 +106,8 @@ StatusOr<std::unique_ptr<Answer>> Session::run_for_rows(const Statement& stateme
   return query_snapshot(statement, arguments);
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::query_snapshot(const Statement& statement,
-                                                          std::span<const Datum> arguments) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::query_snapshot(const SessionStatement& statement,
+                                                               std::span<const Datum> arguments) {
   QueryRun run;
   SCYPER_ASSIGN_OR_RETURN(run.options, query_options());
   const std::string text = with_path(statement.command.text);
@@ -117,26 +115,28 @@ StatusOr<std::unique_ptr<Answer>> Session::query_snapshot(const Statement& state
   run.parameters = statement.parameters;
   run.arguments = arguments;
   run.options.argument_types = &statement.parameters;
+  run.protocol = identity_.counted_as;
   run.is_here = block_ != Block::kNone || query::mentions_activity(statement.command.text);
-  auto answer = run_query(context_->node, run);
+  auto answer = run_query(node_, run);
   if (answer.ok() && watcher_ != nullptr) return watch_answer(*std::move(answer), statement, arguments);
   if (answer.ok() || !is_for_transactions(answer.status())) return answer;
   if (!settings_->is_read_only()) return run_transaction(statement, arguments);
-  const auto catalog = context_->node->engine->catalog();
+  const auto catalog = node_->engine->catalog();
   if (catalog != nullptr && query::reads_sequence(*catalog, statement.command.text))
     return run_by_itself(statement, arguments);
   return read_only_error();
 }
 
 // In READ COMMITTED each statement of a block sees what was committed before it, so it may run anywhere.
-bool Session::may_run_on_worker(const Statement& statement) const {
+bool BlockSession::may_run_on_worker(const SessionStatement& statement) const {
   return statement.command.kind == query::CommandKind::kQuery &&
          (block_ == Block::kNone || !settings_->is_isolated()) && !query::mentions_activity(statement.command.text);
 }
 
 // nullptr: the query is for a snapshot.
-StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statement, std::span<const Datum> arguments) {
-  primary::Engine* engine = context_->node->engine;
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_on_worker(const SessionStatement& statement,
+                                                              std::span<const Datum> arguments) {
+  primary::Engine* engine = node_->engine;
   const int64_t began_ns = monotonic_ns();
   query::ResultSet result;
   query::Receipt receipt;
@@ -144,7 +144,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statem
                                           limits(statement.command.text), &receipt);
   const bool has_ended = !done.ok() || *done == primary::ShortRead::kDone;
   if (has_ended) {
-    context_->node->counters.requests.note(RequestProtocol::kPostgres, RequestKind::kQuery, done.ok(), began_ns);
+    node_->counters.requests.note(identity_.counted_as, RequestKind::kQuery, done.ok(), began_ns);
   }
   SCYPER_RETURN_IF_ERROR(done.status());
   if (*done == primary::ShortRead::kLong) return std::unique_ptr<Answer>();
@@ -156,12 +156,18 @@ StatusOr<std::unique_ptr<Answer>> Session::run_on_worker(const Statement& statem
   return make_answer(std::move(result), std::move(receipt));
 }
 
-std::string Session::with_path(std::string_view sql) const {
-  return settings_->with_path(sql, context_->node->engine->has_temporary_tables(settings_->temporary_schema()));
+std::string BlockSession::with_path(std::string_view sql) const {
+  return settings_->with_path(sql, node_->engine->has_temporary_tables(settings_->temporary_schema()));
+}
+
+// On the primary, wherever this node is.
+StatusOr<std::unique_ptr<primary::OpenTransaction>> BlockSession::make_block(primary::BlockLevel level) {
+  if (node_->forwarding.is_needed()) return node_->forwarding.make_block(level);
+  return primary::begin_block(node_->engine, level);
 }
 
 // What the block has read before it writes is still so, where its isolation promises that.
-Status Session::open_block() {
+Status BlockSession::open_block() {
   const bool is_isolated = settings_->is_isolated();
   if (is_isolated && pinned_ != 0 && watcher_ == nullptr) {
     return with_hint(sql_error("40001", "could not serialize access due to concurrent update"),
@@ -171,84 +177,82 @@ Status Session::open_block() {
     open_ = std::move(watcher_);
   } else {
     const auto level = is_isolated ? primary::BlockLevel::kSerializable : primary::BlockLevel::kReadCommitted;
-    SCYPER_ASSIGN_OR_RETURN(open_, primary::begin_block(context_->node->engine, level));
+    SCYPER_ASSIGN_OR_RETURN(open_, make_block(level));
   }
   for (size_t i = 0; i < savepoints_.size(); ++i) SCYPER_RETURN_IF_ERROR(open_->set_savepoint());
   return {};
 }
 
 // What is about roles and rights goes to the audit log, also where its block is taken back.
-void Session::note_act(const Statement& statement, const Status& status) {
+void BlockSession::note_act(const SessionStatement& statement, const Status& status) {
   if (!query::is_about_roles(statement.command.text)) return;
-  write_audit({user_, start_.address, "postgres", query::shown_role_statement(statement.command.text)}, status);
+  write_audit({user_, identity_.address, identity_.protocol, query::shown_role_statement(statement.command.text)},
+              status);
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::run_in_block(const Statement& statement, std::span<const Datum> arguments) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_in_block(const SessionStatement& statement,
+                                                             std::span<const Datum> arguments) {
   if (open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
   has_only_read_ = has_only_read_ && statement.command.kind == query::CommandKind::kQuery;
   return run_counted(statement.command.text, [&](query::ResultSet* result) {
-    const Status status =
-        open_->execute(with_path(statement.command.text), arguments, result, limits(statement.command.text));
+    primary::StatementLimits own = limits(statement.command.text);
+    own.parameter_types = &statement.parameters;
+    const Status status = open_->execute(with_path(statement.command.text), arguments, result, own);
     note_act(statement, status);
     note_conflict(status);
     return status;
   });
 }
 
-// All Executes before one Sync are one transaction. It begins with the first that writes: what only reads before it
-// has nothing to undo. One that Sync follows is a transaction of its own, as are those that no block may have. To wait
-// for what follows holds nobody up: a client that wants its answer before sends Flush.
-Status Session::enter_pipeline(std::string_view sql) {
-  if (!is_pipelined_ || block_ != Block::kNone || !query::command_refused_in_block(sql).empty()) return {};
-  if (stream_.next_type() == 'S') return {};
-  return begin_implicit_block(/*writes=*/true);
-}
-
-StatusOr<std::unique_ptr<Answer>> Session::run_transaction(const Statement& statement,
-                                                           std::span<const Datum> arguments) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_transaction(const SessionStatement& statement,
+                                                                std::span<const Datum> arguments) {
   SCYPER_RETURN_IF_ERROR(enter_pipeline(statement.command.text));
   // the last statement of a message whose others have only read needs no transaction that waits for its client
   const bool is_alone = is_implicit_ && is_last_ && open_ == nullptr && watcher_ == nullptr;
   return block_ == Block::kNone || is_alone ? run_by_itself(statement, arguments) : run_in_block(statement, arguments);
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::run_by_itself(const Statement& statement, std::span<const Datum> arguments) {
-  NodeParts* node = context_->node;
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_by_itself(const SessionStatement& statement,
+                                                              std::span<const Datum> arguments) {
   return run_counted(statement.command.text, [&](query::ResultSet* result) {
     const std::string text = with_path(statement.command.text);
-    const Status status = node->forwarding.is_needed()
+    const Status status = node_->forwarding.is_needed()
                               ? forward(text, statement, arguments, result)
-                              : node->engine->execute(text, arguments, result, limits(statement.command.text));
+                              : node_->engine->execute(text, arguments, result, limits(statement.command.text));
     note_act(statement, status);
     return status;
   });
 }
 
-Status Session::forward(const std::string& text, const Statement& statement, std::span<const Datum> arguments,
-                        query::ResultSet* result) {
+Status BlockSession::forward(const std::string& text, const SessionStatement& statement,
+                             std::span<const Datum> arguments, query::ResultSet* result) {
   const BoundedWork::Pause pause;  // a call to another node
-  return context_->node->forwarding.execute(text, statement.parameters, arguments, limits(statement.command.text),
-                                            result);
+  return node_->forwarding.execute(text, statement.parameters, arguments, limits(statement.command.text), result);
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::run_counted(std::string_view sql,
-                                                       const std::function<Status(query::ResultSet*)>& run) {
-  NodeParts* node = context_->node;
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_counted(std::string_view sql,
+                                                            const std::function<Status(query::ResultSet*)>& run) {
   query::ResultSet result;
-  SCYPER_RETURN_IF_ERROR(node->counters.count_call(RequestProtocol::kPostgres, sql, [&] { return run(&result); }));
+  SCYPER_RETURN_IF_ERROR(node_->counters.count_call(identity_.counted_as, sql, [&] { return run(&result); }));
   SCYPER_RETURN_IF_ERROR(take_changed_settings());
   return make_answer(std::move(result));
 }
 
 // What the statement has set by set_config().
-Status Session::take_changed_settings() {
+Status BlockSession::take_changed_settings() {
   for (const auto& [name, value] : std::exchange(changed_settings_, {}))
     SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
   return {};
 }
 
+int64_t BlockSession::timeout_us() const {
+  const int64_t session_us = settings_->statement_timeout_us();
+  if (session_us == 0 || statement_timeout_us_ == 0) return std::max(session_us, statement_timeout_us_);
+  return std::min(session_us, statement_timeout_us_);
+}
+
 // Of a statement that begins now.
-primary::StatementLimits Session::limits(std::string_view sql) {
+primary::StatementLimits BlockSession::limits(std::string_view sql) {
   primary::StatementLimits limits;
   limits.cancelled = &is_cancelled_;
   limits.time_us = block_time_us_;
@@ -256,77 +260,43 @@ primary::StatementLimits Session::limits(std::string_view sql) {
   limits.settings = given_settings_.get();
   changed_settings_.clear();
   limits.changed_settings = &changed_settings_;
-  if (settings_->statement_timeout_us() != 0) {
-    limits.deadline_ns = monotonic_ns() + settings_->statement_timeout_us() * kNsPerUs;
-  }
+  if (const int64_t us = timeout_us(); us != 0) limits.deadline_ns = monotonic_ns() + us * kNsPerUs;
   return limits;
 }
 
-Status Session::take_rows(Portal* portal) {
-  SCYPER_RETURN_IF_ERROR(portal->failure);
-  const StatusOr<bool> has_rows = portal->answer->next(&portal->rows);
-  if (!has_rows.ok()) return portal->failure = has_rows.status();
-  portal->is_drained = !*has_rows;
-  if (portal->is_drained && portal->answer->receipt().has_value()) receipt_ = portal->answer->receipt();
+// Ends once the session's statement is cancelled or its time is over.
+Status BlockSession::describe_parameters_of(std::string_view sql, SessionStatement* statement) {
+  const std::string text = with_path(sql);
+  const primary::StatementLimits own = limits(sql);
+  const WorkLimits bounds{own.cancelled, own.deadline_ns};
+  return contained(Phase::kPlanning, sql, [&] {
+    const BoundedWork work(bounds.bounds());
+    return describe_here(sql, text, statement);
+  });
+}
+
+Status BlockSession::describe_here(std::string_view sql, const std::string& text, SessionStatement* statement) {
+  if (open_ != nullptr) return open_->describe(text, limits(sql), &statement->parameters, &statement->columns);
+  query::Queries* queries = node_->engine->queries();
+  const bool is_for_snapshots =
+      queries != nullptr && !node_->engine->has_temporary_tables(settings_->temporary_schema());
+  if (statement->command.kind == query::CommandKind::kQuery && is_for_snapshots) {
+    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_, identity_.owner));
+    statement->parameters = std::move(description.parameters);
+    statement->columns = std::move(description.columns);
+    return {};
+  }
+  if (node_->forwarding.is_needed()) {
+    const BoundedWork::Pause pause;  // a call to another node
+    SCYPER_ASSIGN_OR_RETURN(auto description, node_->forwarding.describe(text));
+    statement->parameters = std::move(description.parameters);
+    statement->columns = std::move(description.columns);
+    return {};
+  }
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, node_->statements.prepare(text));
+  statement->parameters = prepared->parameter_types();
+  statement->columns = prepared->columns();
   return {};
 }
 
-Status Session::append_row(const Portal& portal) {
-  const auto& columns = portal.rows.columns;
-  const size_t width = query::shown_columns(columns);
-  row_.resize(width);
-  row_values_.clear();
-  for (size_t i = 0; i < width; ++i) {
-    const Datum& value = portal.rows.value(portal.next_row, i);
-    SCYPER_ASSIGN_OR_RETURN(row_[i],
-                            query::sent_value(columns[i], portal.formats[i] == Format::kBinary, value, &row_values_));
-  }
-  writer().begin('D');
-  writer().put_int16(static_cast<int16_t>(width));
-  for (size_t i = 0; i < width; ++i) {
-    append_field(query::sent_type(columns[i], portal.formats[i] == Format::kBinary), portal.formats[i], row_[i],
-                 &writer());
-  }
-  writer().end();
-  return {};
-}
-
-Status Session::send_rows(Portal* portal, uint64_t rows_max) {
-  const uint64_t before = portal->row_count;
-  while (rows_max == 0 || portal->row_count - before < rows_max) {
-    if (portal->next_row < portal->rows.row_count()) {
-      SCYPER_RETURN_IF_ERROR(append_row(*portal));
-      ++portal->next_row;
-      ++portal->row_count;
-      if (!stream_.flush_if_large()) return sql_error("08006", "the client has gone");
-      continue;
-    }
-    portal->rows.clear_rows();
-    portal->next_row = 0;
-    if (portal->is_drained) {
-      send_complete(portal, portal->answer->tag());
-      return {};
-    }
-    SCYPER_RETURN_IF_ERROR(take_rows(portal));
-  }
-  writer().begin('s');  // PortalSuspended
-  writer().end();
-  return {};
-}
-
-void Session::send_complete(Portal* portal, const std::string& tag) {
-  portal->is_done = true;
-  for (const std::string& notice : portal->answer->notices()) send_engine_notice(notice);
-  if (portal->answer->receipt().has_value() && settings_->reports_receipts()) {
-    append_notice("INFO", sql_error("00000", receipt_text()), &writer());
-  }
-  if (tag.empty()) {
-    writer().begin('I');  // EmptyQueryResponse
-    return writer().end();
-  }
-  writer().begin('C');
-  writer().put_string(tag);
-  writer().end();
-}
-
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

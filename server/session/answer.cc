@@ -1,4 +1,4 @@
-#include "postgres/answer.h"
+#include "session/answer.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -11,7 +11,7 @@
 #include "server/messages.h"
 #include "server/packed.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
 namespace {
 
@@ -27,6 +27,7 @@ class ReadyAnswer final : public Answer {
     receipt_ = std::move(receipt);
     columns_ = result_.columns;
     tag_ = result_.command_tag;
+    affected_rows_ = result_.affected_rows;
     notices_ = std::move(result_.notices);
   }
   StatusOr<bool> next(query::ResultSet* rows) override {
@@ -55,8 +56,9 @@ class QueryAnswer : public Answer {
     return has_rows;
   }
   // From here on; before it nothing is noted.
-  void begin(const RequestTimes* times, int64_t began_ns) {
+  void begin(const RequestTimes* times, RequestProtocol protocol, int64_t began_ns) {
     times_ = times;
+    protocol_ = protocol;
     began_ns_ = began_ns;
   }
 
@@ -66,10 +68,11 @@ class QueryAnswer : public Answer {
  private:
   void note(bool is_ok) {
     const RequestTimes* times = std::exchange(times_, nullptr);
-    if (times != nullptr) times->note(RequestProtocol::kPostgres, RequestKind::kQuery, is_ok, began_ns_);
+    if (times != nullptr) times->note(protocol_, RequestKind::kQuery, is_ok, began_ns_);
   }
 
   const RequestTimes* times_ = nullptr;
+  RequestProtocol protocol_ = RequestProtocol::kPostgres;
   int64_t began_ns_ = 0;
 };
 
@@ -88,6 +91,7 @@ class LocalAnswer final : public QueryAnswer {
       return true;
     }
     tag_ = stream_->command_tag();
+    affected_rows_ = stream_->rows();
     notices_ = stream_->notices();
     if (!notice_.empty()) notices_.push_back(notice_);
     receipt_ = stream_->receipt();
@@ -146,6 +150,7 @@ class RemoteAnswer final : public QueryAnswer {
       }
       if (!message_.has_complete()) continue;
       tag_ = message_.complete().command_tag();
+      affected_rows_ = message_.complete().affected_rows();
       notices_.assign(message_.complete().notices().begin(), message_.complete().notices().end());
       receipt_ = receipt_of(message_.complete().receipt());
     }
@@ -223,11 +228,11 @@ StatusOr<std::unique_ptr<Answer>> run_query(NodeParts* node, const QueryRun& run
   auto answer = answer_routed(node, run);
   const RequestTimes& times = node->counters.requests;
   if (answer.ok()) {
-    (*answer)->begin(&times, began_ns);
+    (*answer)->begin(&times, run.protocol, began_ns);
   } else if (!is_for_transactions(answer.status())) {
-    times.note(RequestProtocol::kPostgres, RequestKind::kQuery, /*is_ok=*/false, began_ns);
+    times.note(run.protocol, RequestKind::kQuery, /*is_ok=*/false, began_ns);
   }
   return answer;
 }
 
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

@@ -1,13 +1,13 @@
-// Statements about the session itself: transaction blocks, settings, prepared statements.
+// Statements about the session itself: transaction blocks and settings.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
-#include "postgres/session.h"
 #include "query/refused_in_blocks.h"
 #include "query/value_text.h"
+#include "session/block_session.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
 using query::CommandKind;
 using query::SessionCommand;
@@ -20,7 +20,7 @@ Status no_block(const std::string& command) {
 
 }  // namespace
 
-Status Session::check_block(const SessionCommand& command) const {
+Status BlockSession::check_block(const SessionCommand& command) const {
   const CommandKind kind = command.kind;
   if (block_ == Block::kFailed && kind != CommandKind::kCommit && kind != CommandKind::kRollback &&
       kind != CommandKind::kRollbackTo) {
@@ -40,17 +40,17 @@ Status Session::check_block(const SessionCommand& command) const {
   return kind == CommandKind::kOther && !is_lock && settings_->is_read_only() ? read_only_error() : Status();
 }
 
-Status Session::read_only_error() {
+Status BlockSession::read_only_error() {
   return sql_error("25006", "cannot execute statements that write in a read-only transaction");
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::run_session_command(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_session_command(const SessionCommand& command) {
   auto answer = change_session(command);
   if (block_ == Block::kNone) settings_->begin_transaction();  // the next statement
   return answer;
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::change_session(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::change_session(const SessionCommand& command) {
   Status status;
   switch (command.kind) {
     case CommandKind::kBegin:
@@ -84,31 +84,14 @@ StatusOr<std::unique_ptr<Answer>> Session::change_session(const SessionCommand& 
       if (command.name == "all") local_settings_.clear();
       local_settings_.erase(SessionSettings::name_of(command.name));
       break;
-    case CommandKind::kDeallocate:
-      status = deallocate(command.name);
-      break;
-    case CommandKind::kPrepare:
-      status = prepare_by_name(command);
-      break;
-    case CommandKind::kExecute:
-      return execute_by_name(command);
-    case CommandKind::kDeclare:
-      status = declare(command);
-      break;
-    case CommandKind::kFetch:
-      return fetch(command);
-    case CommandKind::kClose:
-      status = close_cursor(command.name);
-      break;
     default:
-      status = discard(command);
-      break;
+      return run_own_command(command);
   }
   SCYPER_RETURN_IF_ERROR(status);
   return make_answer(command.tag);
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::begin_block(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::begin_block(const SessionCommand& command) {
   if (std::exchange(is_implicit_, false)) {
     SCYPER_RETURN_IF_ERROR(set_modes(command));
     return make_answer(command.tag);
@@ -123,14 +106,14 @@ StatusOr<std::unique_ptr<Answer>> Session::begin_block(const SessionCommand& com
 }
 
 // Until the end of the block.
-Status Session::set_local(std::string_view name, const std::vector<std::string>& values) {
+Status BlockSession::set_local(std::string_view name, const std::vector<std::string>& values) {
   SCYPER_ASSIGN_OR_RETURN(std::string before, settings_->show(name));
   SCYPER_RETURN_IF_ERROR(settings_->set(name, values));
   local_settings_.emplace(SessionSettings::name_of(name), std::move(before));
   return {};
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::end_block(const SessionCommand& command) {
   if (!is_in_explicit_block()) {
     if (command.is_chained) return no_block(command.tag + " AND CHAIN");
     warn("25P01", "there is no transaction in progress");
@@ -139,7 +122,7 @@ StatusOr<std::unique_ptr<Answer>> Session::end_block(const SessionCommand& comma
   return close_block(command);
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::close_block(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::close_block(const SessionCommand& command) {
   std::optional<SessionSettings> ended;
   if (command.is_chained) ended = *settings_;
   const auto open = std::move(open_);
@@ -152,7 +135,7 @@ StatusOr<std::unique_ptr<Answer>> Session::close_block(const SessionCommand& com
   const Status committed = open != nullptr && !is_undone ? open->commit() : Status();
   if (!committed.ok()) settings_->take_back(0);
   if (!is_undone && committed.ok()) prefers_snapshot_ = false;
-  drop_portals(!is_undone && committed.ok());
+  end_results(!is_undone && committed.ok());
   leave_block();
   SCYPER_RETURN_IF_ERROR(committed);
   if (command.is_chained) {
@@ -163,14 +146,14 @@ StatusOr<std::unique_ptr<Answer>> Session::close_block(const SessionCommand& com
 }
 
 // All of its statements have one now().
-void Session::enter_block() {
+void BlockSession::enter_block() {
   block_ = Block::kOpen;
   block_time_us_ = ActivityList::now_us();
   query::set_thread_value_time(block_time_us_);
   settings_->begin_block();
 }
 
-void Session::leave_block() {
+void BlockSession::leave_block() {
   block_time_us_ = 0;
   query::set_thread_value_time(0);
   block_ = Block::kNone;
@@ -183,10 +166,10 @@ void Session::leave_block() {
   if (settings_.has_value()) settings_->end_block();  // a session that has not begun has none
   // the session may have been idle for too long and be gone
   if (pinned_ != 0)
-    static_cast<void>(context_->node->engine->queries()->close_session(std::exchange(pinned_, 0), session_owner()));
+    static_cast<void>(node_->engine->queries()->close_session(std::exchange(pinned_, 0), identity_.owner));
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::change_savepoint(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::change_savepoint(const SessionCommand& command) {
   if (!is_in_explicit_block())
     return no_block(command.kind == CommandKind::kSavepoint
                         ? "SAVEPOINT"
@@ -212,7 +195,7 @@ StatusOr<std::unique_ptr<Answer>> Session::change_savepoint(const SessionCommand
   return make_answer(command.tag);
 }
 
-Status Session::set_modes(const SessionCommand& command) {
+Status BlockSession::set_modes(const SessionCommand& command) {
   const bool is_session = command.name == "session characteristics";
   if (command.name == "transaction snapshot") return sql_error("0A000", "SET TRANSACTION SNAPSHOT is not supported");
   if (!is_session && block_ == Block::kNone) {
@@ -227,31 +210,7 @@ Status Session::set_modes(const SessionCommand& command) {
   return settings_->set(prefix + "read_only", {*command.is_read_only ? "on" : "off"});
 }
 
-Status Session::deallocate(const std::string& name) {
-  if (name.empty()) {
-    statements_.clear();
-    return {};
-  }
-  if (statements_.erase(name) == 0) return sql_error("26000", "prepared statement \"" + name + "\" does not exist");
-  return {};
-}
-
-// DISCARD ALL forgets everything; its parts and the like name what there is nothing of here, but for PLANS.
-Status Session::discard(const SessionCommand& command) {
-  if (command.tag == "DISCARD TEMP") {
-    if (block_ != Block::kNone) return sql_error("0A000", "DISCARD TEMP in a transaction block is not supported");
-    drop_temporary_tables();
-  }
-  if (command.tag != "DISCARD ALL") return {};
-  if (block_ != Block::kNone) return sql_error("25001", "DISCARD ALL cannot run inside a transaction block");
-  portals_.clear();
-  statements_.clear();
-  drop_temporary_tables();
-  context_->node->engine->release_locks(settings_->temporary_schema());
-  return settings_->reset("all");
-}
-
-std::string Session::receipt_text() const {
+std::string BlockSession::receipt_text() const {
   const std::optional<query::Receipt>& receipt = receipt_;
   if (!receipt.has_value()) return "";
   char text[256];
@@ -261,7 +220,7 @@ std::string Session::receipt_text() const {
   return text;
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::show(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> BlockSession::show(const SessionCommand& command) {
   if (command.name == "scyper.receipt") return make_answer(command.tag, command.name, receipt_text());
   if (command.name == "scyper.lsn") {
     const std::optional<query::Receipt>& receipt = receipt_;
@@ -283,8 +242,73 @@ StatusOr<std::unique_ptr<Answer>> Session::show(const SessionCommand& command) {
   return make_answer(std::move(result));
 }
 
-void Session::warn(const char* sqlstate, const std::string& message) {
-  append_notice("WARNING", sql_error(sqlstate, message), &writer());
+// --- the session itself ---
+
+void BlockSession::cancel() {
+  absl::MutexLock lock(&mutex_);
+  if (!is_running_) return;
+  is_cancelled_ = true;
+  if (answer_ != nullptr) answer_->cancel();
 }
 
-}  // namespace scyper::server::postgres
+void BlockSession::hang_up() {
+  is_gone_ = true;
+  cancel();
+}
+
+void BlockSession::fail_block() {
+  if (block_ != Block::kOpen) return;
+  block_ = Block::kFailed;
+  if (savepoints_.empty()) open_.reset();  // others need not wait for its ROLLBACK
+}
+
+void BlockSession::show_idle() {
+  const char* state = block_ == Block::kNone   ? "idle"
+                      : block_ == Block::kOpen ? "idle in transaction"
+                                               : "idle in transaction (aborted)";
+  activity_->end(state, block_ != Block::kNone);
+}
+
+void BlockSession::drop_temporary_tables() {
+  primary::Engine* engine = node_->engine;
+  if (settings_.has_value() && engine->has_temporary_tables(settings_->temporary_schema()))
+    engine->drop_temporary_tables(settings_->temporary_schema());
+}
+
+void BlockSession::leave_session() {
+  leave_block();
+  drop_temporary_tables();
+  if (settings_.has_value()) node_->engine->release_locks(settings_->temporary_schema());
+}
+
+// Several statements in one message are one transaction, until one of them says otherwise: BEGIN makes it a block that
+// outlives the message, COMMIT and ROLLBACK end it, and the next statement begins another.
+// writes: it will, so that what it reads before is read in the same transaction.
+Status BlockSession::begin_implicit_block(bool writes) {
+  enter_block();
+  is_implicit_ = true;
+  return writes ? open_block() : Status();
+}
+
+// --- what only some protocols have ---
+
+Status BlockSession::enter_pipeline(std::string_view) { return {}; }
+
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_own_command(const SessionCommand& command) {
+  const std::string name = command.tag.empty() ? "this command" : command.tag;
+  return with_hint(sql_error("0A000", name + " is not supported in transactions by gRPC"),
+                   "Send the statement itself, with its arguments.");
+}
+
+StatusOr<std::unique_ptr<Answer>> BlockSession::create_by_execute(const SessionCommand& command) {
+  return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
+}
+
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_copy_in(const std::string&) {
+  return with_hint(sql_error("0A000", "COPY FROM STDIN is not supported in transactions by gRPC"),
+                   "Queries.CopyIn copies in a transaction of its own; INSERT takes rows in this one.");
+}
+
+std::shared_ptr<const query::SettingValues> BlockSession::settings_for(std::string_view) { return settings_->given(); }
+
+}  // namespace scyper::server

@@ -14,7 +14,7 @@
 #include "query/queries.h"
 #include "query/result.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
 // What one run of a statement gives: rows in batches, then its tag. Threads: cancel() any, all else one.
 class Answer {
@@ -25,12 +25,14 @@ class Answer {
   virtual StatusOr<bool> next(query::ResultSet* rows) = 0;
   virtual void cancel() {}
   const std::string& tag() const { return tag_; }
+  uint64_t affected_rows() const { return affected_rows_; }
   const std::vector<std::string>& notices() const { return notices_; }
   const std::optional<query::Receipt>& receipt() const { return receipt_; }
 
  protected:
   std::vector<query::ResultColumn> columns_;
   std::string tag_;
+  uint64_t affected_rows_ = 0;
   std::vector<std::string> notices_;
   std::optional<query::Receipt> receipt_;  // of queries
 };
@@ -47,9 +49,10 @@ struct QueryRun {
   std::span<const SqlType> parameters;
   std::span<const Datum> arguments;
   query::QueryOptions options;
-  bool is_here = false;  // this node answers
+  bool is_here = false;                                   // this node answers
+  RequestProtocol protocol = RequestProtocol::kPostgres;  // that it is counted by
 };
 // A query on a snapshot: of this node, or of the one that the primary's ticket names. 25006 when the statement writes.
 StatusOr<std::unique_ptr<Answer>> run_query(NodeParts* node, const QueryRun& run);
 
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "client/client.h"
+#include "query/result.h"
+
+namespace scyper::v1 {
+class InteractRequest;
+}
+
+namespace scyper::client {
+
+enum class Isolation : uint8_t { kDefault, kReadCommitted, kRepeatableRead, kSerializable };
+
+struct TransactionOptions {
+  Isolation isolation = Isolation::kDefault;  // default_transaction_isolation
+  bool is_read_only = false;
+  bool is_deferrable = false;
+  std::map<std::string, std::string> settings = {};  // by name, as by SET: statement_timeout = "5s"
+};
+
+// A transaction of several statements on a node, which is open while its client thinks: BEGIN ... COMMIT
+// (docs/postgres_protocol.md says what blocks do). Other transactions run meanwhile. What was not committed is taken
+// back when it is destroyed, or when the connection ends. Errors: those of SQL have their SQLSTATE, and the transaction
+// has failed then (25P02 until its end or ROLLBACK TO). 08006:
+//   the connection has ended, and nothing of the transaction is there. commit(), and a COMMIT by execute(): 40003 where
+//   nobody knows whether it is done.
+// Threads: cancel() any; all else one at a time.
+class Transaction {
+ public:
+  enum class State : uint8_t { kNone, kOpen, kFailed };
+
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+
+  // One statement; savepoints, SET, COMMIT and ROLLBACK are some, too. timeout_ms: 57014 beyond it; 0 = none.
+  Status execute(std::string_view sql, QueryHandler* handler, uint32_t timeout_ms = 0);
+  Status execute(std::string_view sql, query::ResultSet* result, uint32_t timeout_ms = 0);
+  // With arguments by the types of its parameters, as describe() says them.
+  Status execute(const Prepared& statement, std::span<const Datum> arguments, query::ResultSet* result,
+                 uint32_t timeout_ms = 0);
+  // Parameters and columns of a statement, for the catalog as the transaction sees it.
+  StatusOr<std::shared_ptr<const Prepared>> describe(std::string_view sql);
+  // A transaction that has failed is taken back: 40000 then.
+  Status commit();
+  Status rollback();
+  // The next one of the same connection, once the last one is over.
+  Status begin(const TransactionOptions& options);
+  State state() const { return state_; }
+  // The statement that runs ends with 57014. Not from a signal handler.
+  void cancel();
+
+ private:
+  friend class Client;
+  struct Parts;
+  explicit Transaction(std::unique_ptr<Parts> parts);
+  Status run(const v1::InteractRequest& step, QueryHandler* handler);
+
+  const std::unique_ptr<Parts> parts_;
+  State state_ = State::kNone;
+};
+
+}  // namespace scyper::client

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "authorization.h"
+#include "server/packed.h"
+#include "session/block_session.h"
+#include "session/step_answers.h"
+
+namespace scyper::server {
+
+// A client's session by Transactions.Interact: its statements run in transactions only. Threads: as InteractionSteps.
+class InteractiveSession final : public BlockSession, public InteractionSteps {
+ public:
+  struct Client {
+    std::string name;     // of its certificate; empty: none
+    std::string address;  // of its connection
+    Authorization::Caller caller;
+  };
+  // on_terminate: what pg_terminate_backend() does besides cancelling; any thread, must not wait.
+  InteractiveSession(NodeParts* node, const Client& client, StepAnswers::Send send, std::function<void()> on_terminate);
+  ~InteractiveSession() override;
+
+  void run(const v1::InteractRequest& step) override;
+  void cancel() override { BlockSession::cancel(); }
+  void hang_up() override { BlockSession::hang_up(); }
+  int64_t idle_ns() const override;
+
+ private:
+  void warn(const char* sqlstate, const std::string& message) override;
+
+  Status run_step(const v1::InteractRequest& step, v1::InteractResponse* last);
+  Status begin(const v1::InteractRequest::Begin& begin, v1::InteractResponse* last);
+  Status execute(const v1::InteractRequest::Statement& request, v1::InteractResponse* last);
+  Status describe(std::string_view sql, v1::InteractResponse* last);
+  Status end(query::CommandKind kind, const char* tag, v1::InteractResponse* last);
+  // One statement, in a transaction.
+  StatusOr<SessionStatement> read_statement(std::string_view sql) const;
+  Status decode(const v1::InteractRequest::Statement& request, SessionStatement* statement,
+                std::vector<Datum>* arguments);
+  Status send_answer(Answer* answer, RowForm form, v1::InteractResponse* last);
+  v1::InteractResponse::State state() const;
+
+  StepAnswers answers_;
+  RowArena arena_;                     // of the arguments of the statement that runs
+  std::vector<std::string> warnings_;  // of the step
+  bool is_broken_ = false;             // the client takes no more answers
+};
+
+}  // namespace scyper::server

@@ -381,7 +381,7 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
     aggregate.type = result_of(&aggregate.kind, SqlType{});
     return aggregate;
   }
-  if (!call.star && aggregate.arity != name.arity) return wrong();
+  if (aggregate.kind != AggregateKind::kCountStar && aggregate.arity != name.arity) return wrong();
   if (is_ordered_set(name.kind)) SCYPER_RETURN_IF_ERROR(arrange_ordered_set(&aggregate, call.location));
   if (name.kind == AggregateKind::kStringAgg || is_two_dimensional(name.kind)) {
     bool of_bytes = aggregate.args[0]->type.id == TypeId::kBytea;
@@ -402,7 +402,7 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
     SCYPER_ASSIGN_OR_RETURN(aggregate.args[0],
                             coerce(std::move(aggregate.args[0]), make_numeric(0, 0), Coercion::kImplicit));
   }
-  aggregate.type = result_of(&aggregate.kind, call.star ? SqlType{} : aggregate.args[0]->type);
+  aggregate.type = result_of(&aggregate.kind, aggregate.args.empty() ? SqlType{} : aggregate.args[0]->type);
   if (aggregate.type.id == TypeId::kUnknown) return wrong();
   bool several = is_ordered_set(name.kind) && aggregate.args.size() > 1 && aggregate.args[1]->type.id == TypeId::kArray;
   if (several) aggregate.type = make_array(aggregate.type);

@@ -130,7 +130,7 @@ void print_details(const replay::RecordView& record, uint32_t stream, const Expl
     }
     case replay::RedoKind::kLogicalText:
     case replay::RedoKind::kDefinition:
-      what = shown_text(body);
+      what = shown_text(body.substr(0, body.find('\0')));  // rows and values may follow
       body = {};
       break;
     case replay::RedoKind::kPhysical:

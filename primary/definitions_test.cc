@@ -54,6 +54,17 @@ class DefinitionsTest : public testing::TestWithParam<std::tuple<RedoMode, bool>
       ASSERT_TRUE(status.ok()) << sql << ": " << status;
     }
   }
+  std::string digests() {
+    std::string text;
+    for (const auto& [name, table] : engine_->catalog()->tables) {
+      const storage::Digest digest = storage::table_digest(*table);
+      absl::StrAppend(&text, name, " ", table->live_tuples(), " ", digest.lo, " ", digest.hi, "\n");
+    }
+    return text;
+  }
+  void check() {
+    for (const auto& [name, table] : engine_->catalog()->tables) storage::check_table(*table);
+  }
   // Whether the statement is logged as rows.
   bool is_volatile(const char* sql) {
     query::Database& database = engine_->database();
@@ -203,32 +214,103 @@ TEST_P(DefinitionsTest, TransactionsKeepWhatPlainStatementsUse) {
   EXPECT_EQ(state(engine_.get(), "TABLE u"), "42P01");
 }
 
-// Definitions are replayed from their texts: what would be drawn anew is refused where there are rows.
-TEST_P(DefinitionsTest, ValuesThatChangeAreRefused) {
+// Definitions are replayed from their texts. Values that would be drawn anew come from the log.
+TEST_P(DefinitionsTest, DrawnValuesStay) {
   open();
   all({"CREATE TABLE t (a integer, b text)", "INSERT INTO t SELECT g, 'x' || g FROM generate_series(1, 5) g",
+       "CREATE TABLE p (h integer PRIMARY KEY, b text) PARTITION BY HASH (h)",
+       "INSERT INTO p SELECT g * 37 % 101, 'x' || g FROM generate_series(1, 60) g", "DELETE FROM p WHERE h % 9 = 0",
        "CREATE FUNCTION dice() RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN random(); END $$",
-       "CREATE FUNCTION twice(n integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 2 * n; END $$"});
-  for (const char* sql :
-       {"ALTER TABLE t ADD COLUMN u uuid DEFAULT gen_random_uuid()",
-        "ALTER TABLE t ADD COLUMN r float8 DEFAULT random()", "ALTER TABLE t ADD COLUMN r float8 DEFAULT 1 + random()",
-        "ALTER TABLE t ADD COLUMN m timestamptz DEFAULT now()",
-        "ALTER TABLE t ADD COLUMN m timestamp DEFAULT LOCALTIMESTAMP",
-        "ALTER TABLE t ADD COLUMN r float8 DEFAULT dice()", "ALTER TABLE t ALTER a TYPE float8 USING random()",
-        "ALTER TABLE t ALTER a TYPE float8 USING a + dice()", "ALTER TABLE t ALTER b TYPE timestamptz USING now()",
-        "ALTER TABLE t ALTER b TYPE uuid USING gen_random_uuid()",
-        "ALTER TABLE t ALTER a TYPE float8 USING (SELECT random())"})
-    EXPECT_EQ(state(engine_.get(), sql), "0A000") << sql;
-  all({"ALTER TABLE t ADD COLUMN now text DEFAULT 'now()'", "ALTER TABLE t ADD COLUMN n bigserial",
-       "ALTER TABLE t ADD COLUMN d jsonb DEFAULT '{\"a\": [1]}'::jsonb",
-       "ALTER TABLE t ADD COLUMN u uuid DEFAULT 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid",
-       "ALTER TABLE t ALTER a TYPE integer USING twice(a)", "ALTER TABLE t ADD COLUMN v uuid",
-       "UPDATE t SET v = gen_random_uuid()", "ALTER TABLE t ALTER v SET DEFAULT gen_random_uuid()",
-       "INSERT INTO t (a) VALUES (100)", "CREATE TABLE e (k integer)",
-       "ALTER TABLE e ADD COLUMN u uuid DEFAULT gen_random_uuid()"});
+       "CREATE FUNCTION draw() RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RETURN random(); END $$",
+       "CREATE DOMAIN chance AS float8 CHECK (value < 1)", "CREATE SEQUENCE s",
+       "CREATE TABLE k (id integer PRIMARY KEY)"});
+  for (const char* table : {"t", "p"}) {
+    for (const char* command :
+         {"ADD COLUMN u uuid NOT NULL DEFAULT gen_random_uuid() UNIQUE",
+          "ADD COLUMN r float8 DEFAULT 1 + random() CHECK (r < 2)", "ADD COLUMN m timestamptz NOT NULL DEFAULT now()",
+          "ADD COLUMN l timestamp DEFAULT LOCALTIMESTAMP", "ADD COLUMN c timestamptz DEFAULT clock_timestamp()",
+          "ADD COLUMN d float8 DEFAULT dice()", "ADD COLUMN e float8 DEFAULT draw()",
+          "ADD COLUMN f chance DEFAULT random()",
+          "ADD COLUMN g text DEFAULT 'a text that is too long for its cell ' || gen_random_uuid()",
+          "ADD COLUMN k integer[] DEFAULT ARRAY[(random() * 1000)::integer, NULL]",
+          "ADD COLUMN x integer DEFAULT random() * 1000, ALTER COLUMN x TYPE chance USING random()",
+          "ALTER COLUMN b TYPE text USING b || random()", "ALTER COLUMN d TYPE float8 USING d + dice()",
+          "ADD COLUMN n integer DEFAULT nextval('s'), ADD COLUMN o bigserial, ADD COLUMN i integer GENERATED ALWAYS AS "
+          "IDENTITY"}) {
+      if (std::string_view(table) == "p" && std::string_view(command).ends_with("UNIQUE")) continue;  // without its key
+      EXPECT_EQ(state(engine_.get(), "DO $$ BEGIN PERFORM nextval('s'); RAISE 'this draw is lost'; END $$"), "P0001");
+      EXPECT_EQ(state(engine_.get(), absl::StrCat("ALTER TABLE ", table, " ", command)), "00000") << command;
+    }
+    const int64_t rows = number(engine_.get(), absl::StrCat("SELECT count(*) FROM ", table));
+    for (const char* column : {"r", "e", "f", "g", "x", "b", "d", "n", "o", "i"})
+      EXPECT_EQ(number(engine_.get(), absl::StrCat("SELECT count(DISTINCT ", column, ") FROM ", table)), rows)
+          << column;
+    for (const char* column : {"m", "l"})
+      EXPECT_EQ(number(engine_.get(), absl::StrCat("SELECT count(DISTINCT ", column, ") FROM ", table)), 1) << column;
+  }
+  EXPECT_EQ(number(engine_.get(), "SELECT count(DISTINCT u) FROM t"), 5);
+  EXPECT_EQ(state(engine_.get(), "ALTER TABLE t ADD COLUMN y timestamptz DEFAULT now() UNIQUE"), "23505");
+  EXPECT_EQ(state(engine_.get(), "ALTER TABLE t ADD COLUMN y float8 DEFAULT random() CHECK (y > 2)"), "23514");
+  EXPECT_EQ(state(engine_.get(), "ALTER TABLE t ADD COLUMN y integer DEFAULT nextval('s') REFERENCES k"), "23503");
+  const std::string before = digests();
   restart();
-  EXPECT_EQ(number(engine_.get(), "SELECT sum(a) FROM t WHERE d -> 'a' -> 0 = '1'"), 130);
-  EXPECT_EQ(number(engine_.get(), "SELECT count(DISTINCT v) FROM t"), 6);
+  EXPECT_EQ(digests(), before);
+  check();
+  EXPECT_EQ(number(engine_.get(), "INSERT INTO t (a, x) VALUES (100, 0) RETURNING o"), 6);
+  EXPECT_EQ(number(engine_.get(), "INSERT INTO t (a, x) VALUES (101, 0) RETURNING i"), 7);
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM t WHERE m >= now() - interval '1 hour' AND n > 0"), 7);
+}
+
+// In a block they follow row changes, and may be taken back.
+TEST_P(DefinitionsTest, DrawnValuesOfBlocksStay) {
+  open();
+  all({"CREATE SEQUENCE s", "CREATE TABLE p (h integer PRIMARY KEY, b text) PARTITION BY HASH (h)",
+       "INSERT INTO p SELECT g, 'a text that is too long for its cell ' || g FROM generate_series(1, 60) g"});
+  const auto block = [&](bool commits) {
+    auto opened = engine_->begin();
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    query::ResultSet result;
+    for (const char* sql :
+         {"DELETE FROM p WHERE h % 7 = 0", "UPDATE p SET b = b || b WHERE h % 5 = 0",
+          "ALTER TABLE p ADD COLUMN r float8 DEFAULT random(), ADD COLUMN n integer DEFAULT nextval('s'), ADD COLUMN m "
+          "timestamptz DEFAULT now()",
+          "INSERT INTO p (h, b) VALUES (7, 'back'), (1000, 'new')", "UPDATE p SET r = r + h WHERE h % 3 = 0",
+          "ALTER TABLE p ALTER COLUMN b TYPE text USING left(b, 3) || random()", "DELETE FROM p WHERE h % 11 = 0"}) {
+      const Status status = (*opened)->execute(sql, {}, &result, {});
+      ASSERT_TRUE(status.ok()) << sql << ": " << status;
+    }
+    if (commits) ASSERT_TRUE((*opened)->commit().ok());
+  };
+  const std::string empty = digests();
+  block(false);
+  EXPECT_EQ(digests(), empty);
+  check();
+  all({"INSERT INTO p VALUES (2000, 'behind it')"});
+  block(true);
+  check();
+  const std::string before = digests();
+  const int64_t drawn = number(engine_.get(), "SELECT max(n) FROM p");
+  EXPECT_GT(drawn, 100);  // those of the first block are lost
+  restart();
+  EXPECT_EQ(digests(), before);
+  check();
+  EXPECT_EQ(number(engine_.get(), "SELECT nextval('s')"), drawn + 1);
+}
+
+TEST_P(DefinitionsTest, ValuesOfFunctionsThatChangeTablesAreRefused) {
+  open();
+  all({"CREATE TABLE t (a integer)", "INSERT INTO t VALUES (1), (2)", "CREATE TABLE log (n integer)",
+       "CREATE FUNCTION noted() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log VALUES (1); RETURN 1; END "
+       "$$"});
+  EXPECT_EQ(state(engine_.get(), "ALTER TABLE t ADD COLUMN n integer DEFAULT noted()"), "0A000");
+  EXPECT_EQ(state(engine_.get(), "ALTER TABLE t ALTER COLUMN a TYPE integer USING noted()"), "0A000");
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM log"), 0);
+  all({"ALTER TABLE t ADD COLUMN now text DEFAULT 'now()'",
+       "ALTER TABLE t ADD COLUMN d jsonb DEFAULT '{\"a\": [1]}'::jsonb", "CREATE TABLE e (k integer)",
+       "ALTER TABLE e ADD COLUMN u integer DEFAULT noted()", "INSERT INTO e VALUES (1)"});
+  restart();
+  EXPECT_EQ(number(engine_.get(), "SELECT sum(a) FROM t WHERE d -> 'a' -> 0 = '1'"), 3);
+  EXPECT_EQ(number(engine_.get(), "SELECT count(*) FROM log"), 1);
 }
 
 // What fitted a worker's stack fits when it is replayed: by other code, whose frames are larger, and on another thread.

@@ -278,6 +278,50 @@ TEST_P(LargeTest, TablesAreMadeAnewInSlices) {
   expect_same_after_restart();
 }
 
+// What reads or copies all rows of a table, whatever for.
+TEST_P(LargeTest, AllLongDefinitionsRunInSlices) {
+  fill();
+  EXPECT_EQ(run("ALTER TABLE other ADD UNIQUE (id, value)"), "ALTER TABLE");
+  int64_t beside = 0;
+  for (const char* sql : {"ALTER TABLE big ADD COLUMN u uuid DEFAULT gen_random_uuid(), ADD COLUMN v varchar(100)",
+                          "ALTER TABLE big ADD COLUMN n integer DEFAULT 1, ADD COLUMN at timestamptz DEFAULT now()",
+                          "ALTER TABLE big ALTER COLUMN u SET NOT NULL", "ALTER TABLE big ALTER COLUMN u DROP NOT NULL",
+                          "ALTER TABLE big ALTER COLUMN n TYPE bigint", "ALTER TABLE big ALTER COLUMN v TYPE text",
+                          "ALTER TABLE big ALTER COLUMN n TYPE text USING n || 'x'",
+                          "ALTER TABLE big ADD CHECK (length(note) > 3) NOT VALID, ADD CHECK (u IS NOT NULL)",
+                          "ALTER TABLE big VALIDATE CONSTRAINT big_note_check",
+                          "ALTER TABLE big ADD COLUMN s integer DEFAULT 1 REFERENCES shared",
+                          "ALTER TABLE big RENAME COLUMN v TO w", "ALTER TABLE big DROP COLUMN s, DROP COLUMN note"}) {
+    std::string outcome;
+    std::thread thread = begin(sql, &outcome);
+    while (large().is_open()) {
+      EXPECT_EQ(run("UPDATE other SET value = value + 1 WHERE id = 7"), "UPDATE 1");
+      EXPECT_EQ(rows_in_fork(), uint64_t{kRows});
+      ++beside;
+    }
+    thread.join();
+    EXPECT_EQ(outcome, "ALTER TABLE") << sql;
+    check();
+  }
+  EXPECT_GT(beside, 0);
+  EXPECT_EQ(number("SELECT count(DISTINCT u) FROM big"), kRows);
+  EXPECT_EQ(number("SELECT count(*) FROM big WHERE n = '1x' AND at IS NOT NULL AND w IS NULL"), kRows);
+  expect_same_after_restart();
+}
+
+// An error behind the copy of the rows leaves the table as it was, with what it shares with the copy.
+TEST_P(LargeTest, AFailedDefinitionLeavesTheTable) {
+  fill();
+  const std::string before = digests();
+  EXPECT_EQ(run("ALTER TABLE big ADD COLUMN n integer DEFAULT 1, ADD CHECK (id < 10)"), "23514");
+  EXPECT_EQ(run("ALTER TABLE big ADD COLUMN u uuid DEFAULT gen_random_uuid(), ADD COLUMN k integer NOT NULL"), "23502");
+  EXPECT_EQ(digests(), before);
+  check();
+  EXPECT_EQ(run("UPDATE big SET note = note || '!' WHERE id % 2 = 0"), "UPDATE " + std::to_string(kRows / 2));
+  EXPECT_EQ(run("DELETE FROM big WHERE id % 3 = 0"), "DELETE " + std::to_string(kRows / 3));
+  expect_same_after_restart();
+}
+
 TEST_P(LargeTest, SeveralComeOneAfterTheOther) {
   std::string outcomes[3];
   std::vector<std::thread> threads;

@@ -15,6 +15,7 @@
 #include "base/object_name.h"
 #include "query/deferred_checks.h"
 #include "query/program.h"
+#include "query/repeated_definition.h"
 #include "query/rows_elsewhere.h"
 #include "replay/request_window.h"
 #include "replication/parcel.h"
@@ -204,7 +205,7 @@ class Lane {
         return diverged(record.header, "its kind is not known");
     }
   }
-  // Of a definition that made rows.
+  // Of a definition that made rows or drew from sequences.
   Status apply_rows(const RedoHeader& header, std::string_view rows) {
     return note(header, applier_.apply(rows, storage::RowApplier::kAnyPartition));
   }
@@ -258,9 +259,9 @@ class Lane {
 
   Status define(query::Database* database, std::string_view text) {
     has_defined_ = true;
-    SCYPER_ASSIGN_OR_RETURN(auto prepared, database->prepare(text));
-    query::ResultSet ignored;
-    return database->define(*prepared, &ignored);
+    std::string_view rows;
+    Status status = query::repeat_definition(database, text, &rows);
+    return !status.ok() || rows.empty() ? status : sql_error("XX001", "damaged redo record: definition");
   }
 
   // Names the table whose change does not fit.
@@ -515,13 +516,11 @@ Status ReplayerImpl::apply_alone(const RecordView& record) {
   }
   std::string_view text = record.body;
   if (!skip_client(record.header, &text)) return diverged(record.header, "its client is missing");
-  query::ResultSet result;
   std::string_view rows;
   const query::RowsElsewhereScope elsewhere(held_.is_all() ? query::RowsElsewhere::kNone
                                                            : query::RowsElsewhere::kLacking);
-  auto prepared = database_->prepare(query::Database::definition_of_log(text, &rows));
-  Status status = prepared.ok() ? database_->define(**prepared, &result) : prepared.status();
-  if (!status.ok()) return failed(record.header, status);
+  if (Status status = query::repeat_definition(database_, text, &rows); !status.ok())
+    return failed(record.header, status);
   for (auto& lane : lanes_) lane->forget();
   if (!rows.empty()) SCYPER_RETURN_IF_ERROR(lanes_[0]->apply_rows(record.header, rows));
   forget_definitions();

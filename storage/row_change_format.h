@@ -61,6 +61,8 @@ inline char* put_sequence_change(char* out, SequenceId id, const SequenceState& 
 // Most bytes of a cell of varying width, apart from what lies in the heap, and what its payload adds.
 uint32_t varying_bytes_max(const ColumnAccess& access);
 uint64_t payload_bytes_max(const RowValues::Column& column, const char* cell);
+// Without kVarintSlackBytes.
+uint64_t canonical_array_bytes_max(const SqlType& type, const ArrayValue& array);
 char* put_canonical_array(char* out, const SqlType& type, const ArrayValue& array);
 
 // Whether these 20 bytes are a numeric without precision (types/decimal.h: 38 digits, scale 0 to 255, or NaN or an

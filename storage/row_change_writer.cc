@@ -19,14 +19,14 @@ char* put_element(char* out, const SqlType& type, const Datum& value) {
   return put_fixed(out, cell, fixed_value_bytes(kind));
 }
 
-uint64_t array_bytes_max(const SqlType& type, const ArrayValue& array) {
+}  // namespace
+
+uint64_t canonical_array_bytes_max(const SqlType& type, const ArrayValue& array) {
   const SqlType element = element_of(type);
   uint64_t bytes = 2 * kVarintBytesMax + (static_cast<uint64_t>(array.size) + 7) / 8;
   for (int32_t i = 0; i < array.size; ++i) bytes += element_bytes_max(element, array.elements[i]);
   return bytes;
 }
-
-}  // namespace
 
 uint32_t varying_bytes_max(const ColumnAccess& access) {
   return access.kind == CellKind::kArray ? 0 : kVarintBytesMax + access.cell_bytes;
@@ -36,7 +36,7 @@ uint64_t payload_bytes_max(const RowValues::Column& column, const char* cell) {
   const StringRef payload = payload_of(column.access.kind, cell);
   if (payload.size == 0) return 0;
   if (column.access.kind != CellKind::kArray) return payload.size;
-  return array_bytes_max(column.type, read_array(cell)->value);
+  return canonical_array_bytes_max(column.type, read_array(cell)->value);
 }
 
 char* put_canonical_array(char* out, const SqlType& type, const ArrayValue& array) {

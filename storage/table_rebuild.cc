@@ -1,12 +1,17 @@
 #include "storage/table_rebuild.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "change_status.h"
 #include "row_index.h"
+#include "storage/column_values.h"
 #include "storage/pauses.h"
 #include "tuple_place.h"
 
@@ -16,6 +21,10 @@ namespace {
 // Between two rows, where nobody changes the table meanwhile.
 void pause_between() {
   if (Pauses::current != nullptr) Pauses::current->step();
+}
+
+void pause_now() {
+  if (Pauses::current != nullptr) Pauses::current->pause();
 }
 
 // The live tuples of a partition, as they lie or by primary key or row id.
@@ -63,75 +72,306 @@ Status failure(ChangeResult result, const ChangeLog::Conflict& conflict, const T
                      key_text(conflict.partition, index, conflict.tid, format) + " is duplicated.");
 }
 
+template <uint32_t kBytes>
+void copy_strided(const char* from, uint64_t from_stride, char* to, uint64_t to_stride, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, kBytes);
+}
+
+// Cells, or NULL bytes, of the first positions of a chunk.
+void copy_cells(const char* from, uint64_t from_stride, char* to, uint64_t to_stride, uint32_t bytes, uint32_t count) {
+  if (from_stride == bytes && to_stride == bytes) {
+    std::memcpy(to, from, uint64_t{bytes} * count);
+    return;
+  }
+  switch (bytes) {
+    case 1:
+      return copy_strided<1>(from, from_stride, to, to_stride, count);
+    case 2:
+      return copy_strided<2>(from, from_stride, to, to_stride, count);
+    case 4:
+      return copy_strided<4>(from, from_stride, to, to_stride, count);
+    case 8:
+      return copy_strided<8>(from, from_stride, to, to_stride, count);
+    case 16:
+      return copy_strided<16>(from, from_stride, to, to_stride, count);
+    default:
+      for (uint32_t i = 0; i < count; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, bytes);
+  }
+}
+
+// The same value in the first positions.
+void fill_cells(const char* cell, char* to, uint64_t to_stride, uint32_t bytes, uint32_t count) {
+  copy_cells(cell, 0, to, to_stride, bytes, count);
+}
+
+bool fits_in_cell(const ColumnAccess& access, const Datum& value) {
+  if (value.null != 0 || !may_have_payload(access.kind)) return true;
+  if (access.kind == CellKind::kLongString) return value.size() <= kLongStringInline;
+  return access.kind == CellKind::kShortString && value.size() < access.cell_bytes;
+}
+
+// Rows keep their places, so that chunks are copied column by column.
 class Rebuild {
  public:
-  Rebuild(const Table& old, Table* table, const std::vector<RebuiltColumn>& columns, Table::DatumFormatter format)
-      : old_(old), table_(table), columns_(columns), format_(format), width_(columns.size()) {}
+  Rebuild(const Table& old, Table* table, const std::vector<RebuiltColumn>& columns, bool by_identity,
+          Table::DatumFormatter format)
+      : old_(old), table_(table), columns_(columns), by_identity_(by_identity), format_(format) {
+    const TableSchema& schema = table->schema();
+    for (const RebuiltColumn& column : columns) sources_.push_back(column.from);
+    if (schema.has_row_id)
+      sources_.push_back(old.schema().has_row_id ? static_cast<int>(old.schema().columns.size()) - 1 : kNumbered);
+    CHECK(sources_.size() == schema.columns.size());
+  }
 
-  Status copy_partition(uint32_t number, bool by_identity) {
-    const TablePartition* from = old_.partition(number);
-    TablePartition* to = table_->partition(number);
-    const bool keeps_row_ids = old_.schema().has_row_id && table_->schema().has_row_id;
-    SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> tids, tuples_of(from, by_identity));
-    for (Tid tid : tids) {
-      pause_between();
-      SCYPER_RETURN_IF_ERROR(copy_row(from, tid, to, keeps_row_ids));
-    }
-    if (keeps_row_ids) to->next_row_id = from->next_row_id;
-    return absl::OkStatus();
+  Status run() {
+    for (uint32_t i = 0; i < schema().indexes.size(); ++i) SCYPER_RETURN_IF_ERROR(add_companion(i));
+    for (uint32_t i = 0; i < old_.partition_count(); ++i) SCYPER_RETURN_IF_ERROR(copy_partition(i));
+    for (uint32_t i = 0; i < schema().indexes.size(); ++i)
+      for (uint32_t j = 0; j < table_->partition_count(); ++j) SCYPER_RETURN_IF_ERROR(fill_index(i, j));
+    return Status();
   }
 
  private:
-  Status copy_row(const TablePartition* from, Tid old_tid, TablePartition* to, bool keeps_row_id) {
-    const TableSchema& schema = table_->schema();
-    SCYPER_RETURN_IF_ERROR(bring_tuple(from, old_tid));
-    const Tid tid = take_position(to);
-    if (tid == kNoTid) return out_of_memory();
-    for (const ColumnPlan& column : to->plan->payloads)
-      write_empty_cell(column.access.kind, cell_of(column.access, chunk_of(to, tid), offset_of(tid)),
-                       column.access.cell_bytes);
-    write_row_id(to, tid);
-    ChangeResult result = ChangeResult::kOk;
-    for (uint32_t c = 0; c < width_ && result == ChangeResult::kOk; ++c) {
-      const RebuiltColumn& column = columns_[c];
-      const Datum value = column.from >= 0 ? read_column(from, old_tid, static_cast<uint32_t>(column.from))
-                                           : column.values[column.values.size() == 1 ? 0 : row_];
-      if (value.null != 0 && schema.columns[c].not_null) {
-        free_payloads(to, tid);
-        free_position(to, tid);
-        return sql_error("23502", "column \"" + schema.columns[c].name + "\" of relation \"" + schema.name +
-                                      "\" contains null values");
+  static constexpr int kNumbered = -2;  // a new row id
+
+  const TableSchema& schema() const { return table_->schema(); }
+  const ColumnAccess& access_of(uint32_t column) const { return table_->layout().columns[column]; }
+  const ColumnAccess& old_access_of(uint32_t column) const {
+    return old_.layout().columns[static_cast<size_t>(sources_[column])];
+  }
+  bool has_values(uint32_t column) const { return sources_[column] == -1; }
+  bool has_value_per_row(uint32_t column) const { return has_values(column) && columns_[column].values.size() != 1; }
+  // Cells of the old table can be copied as bytes.
+  bool is_copied(uint32_t column) const {
+    if (sources_[column] < 0) return false;
+    const ColumnAccess& access = access_of(column);
+    const ColumnAccess& old = old_access_of(column);
+    return access.kind == old.kind && access.cell_bytes == old.cell_bytes && !may_have_payload(access.kind);
+  }
+
+  Status copy_partition(uint32_t number) {
+    const TablePartition* from = old_.partition(number);
+    TablePartition* to = table_->partition(number);
+    while (to->chunk_capacity < from->chunk_count) {
+      if (!grow_directory(to)) return out_of_memory();
+    }
+    for (uint32_t i = 0; i < from->chunk_count; ++i) {
+      SCYPER_RETURN_IF_ERROR(from->chunks[i] != nullptr ? copy_chunk(from, to, i) : thaw_chunk(from, to, i));
+    }
+    CHECK(to->tuple_limit == from->tuple_limit && to->live_tuples == from->live_tuples);
+    SCYPER_RETURN_IF_ERROR(store_values(from, to));
+    if (schema().has_row_id && old_.schema().has_row_id) to->next_row_id = from->next_row_id;
+    if (!schema().has_row_id || sources_.back() != kNumbered) return Status();
+    SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> tids, tuples_of(from, true));
+    for (const Tid tid : tids) write_row_id(to, tid);
+    return Status();
+  }
+
+  // A chunk without tuples at the end, whose cells refer to nothing.
+  char* add_chunk(TablePartition* to, uint32_t used) {
+    void* memory = table_->arena()->allocate(to->plan->chunk_bytes);
+    if (memory == nullptr) return nullptr;
+    char* chunk = static_cast<char*>(memory);
+    auto* header = new (memory) ChunkHeader();
+    header->used = used;
+    for (const ColumnPlan& column : to->plan->payloads) {
+      for (uint32_t i = 0; i < header->used; ++i) {
+        write_empty_cell(column.access.kind, cell_of(column.access, chunk, i), column.access.cell_bytes);
       }
-      result = store_datum(to, nullptr, tid, c, value);
     }
-    if (keeps_row_id) {
-      const auto old_column = static_cast<uint32_t>(from->plan->row_id_column);
-      const auto new_column = static_cast<uint32_t>(to->plan->row_id_column);
-      if (result == ChangeResult::kOk)
-        result = store_datum(to, nullptr, tid, new_column, read_column(from, old_tid, old_column));
+    to->chunks[to->chunk_count] = chunk;
+    to->changed[to->chunk_count] = kChangedForArchive;
+    to->tuple_limit = (uint64_t{to->chunk_count} << kChunkShift) + header->used;
+    ++to->chunk_count;
+    return chunk;
+  }
+  Status copy_chunk(const TablePartition* from, TablePartition* to, uint32_t number) {
+    const char* old = from->chunks[number];
+    const auto& old_header = *reinterpret_cast<const ChunkHeader*>(old);
+    const uint32_t used = old_header.used;
+    char* chunk = add_chunk(to, used);
+    if (chunk == nullptr) return out_of_memory();
+    const char* live = old + from->plan->live_offset;
+    std::memcpy(chunk + to->plan->live_offset, live, used);
+    reinterpret_cast<ChunkHeader*>(chunk)->live = old_header.live;
+    std::atomic_ref(to->live_tuples).store(to->live_tuples + old_header.live, std::memory_order_relaxed);
+    // also those that the running transaction has freed: in the old table it gives them back when it commits
+    for (uint32_t i = used; old_header.live < used && i-- > 0;) {
+      if (live[i] == 0) free_position(to, (Tid{number} << kChunkShift) + i);
     }
-    ChangeLog::Conflict conflict;
-    if (result == ChangeResult::kOk) result = insert_keys(to, tid, &conflict);
-    if (result != ChangeResult::kOk) {
-      const Status status = failure(result, conflict, schema, format_);
-      free_payloads(to, tid);
-      free_position(to, tid);
-      return status;
+    for (uint32_t c = 0; c < sources_.size(); ++c) {
+      pause_now();
+      if (is_copied(c)) {
+        copy_column(old, chunk, c, used);
+      } else if (sources_[c] >= 0) {
+        SCYPER_RETURN_IF_ERROR(convert_column(from, to, number, c));
+      }
+      SCYPER_RETURN_IF_ERROR(finish_column(to, number, c));
     }
-    set_live(to, tid, true);
-    ++row_;
-    return absl::OkStatus();
+    return Status();
+  }
+
+  // Tuples of a chunk that is not hot become those of a hot one.
+  Status thaw_chunk(const TablePartition* from, TablePartition* to, uint32_t number) {
+    if (add_chunk(to, kChunkTuples) == nullptr) return out_of_memory();
+    const Tid first = Tid{number} << kChunkShift;
+    for (uint32_t i = kChunkTuples; i-- > 0;) {
+      pause_between();
+      const Tid tid = first + i;
+      if (from->frozen[number].state == ChunkState::kEmpty || !has_tuple(from, tid)) {
+        free_position(to, tid);
+        continue;
+      }
+      SCYPER_RETURN_IF_ERROR(bring_tuple(from, tid));
+      set_live(to, tid, true);
+      for (uint32_t c = 0; c < sources_.size(); ++c) {
+        if (sources_[c] < 0) continue;
+        SCYPER_RETURN_IF_ERROR(store(to, tid, c, read_column(from, tid, static_cast<uint32_t>(sources_[c]))));
+      }
+    }
+    for (uint32_t c = 0; c < sources_.size(); ++c) SCYPER_RETURN_IF_ERROR(finish_column(to, number, c));
+    return Status();
+  }
+
+  Status store(TablePartition* to, Tid tid, uint32_t column, const Datum& value) {
+    if (value.null != 0 && schema().columns[column].not_null) return contains_nulls(column);
+    return store_datum(to, nullptr, tid, column, value) == ChangeResult::kOk ? Status() : out_of_memory();
+  }
+  Status contains_nulls(uint32_t column) const {
+    return sql_error("23502", "column \"" + schema().columns[column].name + "\" of relation \"" + schema().name +
+                                  "\" contains null values");
+  }
+
+  void copy_column(const char* old_chunk, char* chunk, uint32_t column, uint32_t used) const {
+    const ColumnAccess& old = old_access_of(column);
+    const ColumnAccess& access = access_of(column);
+    copy_cells(old_chunk + old.value_offset, old.value_stride, chunk + access.value_offset, access.value_stride,
+               access.cell_bytes, used);
+    if (access.null_offset == 0) return;
+    const char none = 0;
+    const char* nulls = old.null_offset == 0 ? &none : old_chunk + old.null_offset;
+    copy_cells(nulls, old.null_offset == 0 ? 0 : old.null_stride, chunk + access.null_offset, access.null_stride, 1,
+               used);
+  }
+
+  Status convert_column(const TablePartition* from, TablePartition* to, uint32_t number, uint32_t column) {
+    const auto old_column = static_cast<uint32_t>(sources_[column]);
+    return for_each_live(to, number,
+                         [&](Tid tid) { return store(to, tid, column, read_column(from, tid, old_column)); });
+  }
+
+  // NOT NULL of what was copied; one value for all rows.
+  Status finish_column(TablePartition* to, uint32_t number, uint32_t column) {
+    char* chunk = to->chunks[number];
+    const auto& header = *reinterpret_cast<const ChunkHeader*>(chunk);
+    if (sources_[column] >= 0 && is_copied(column) && schema().columns[column].not_null &&
+        old_access_of(column).null_offset != 0) {
+      return check_not_null(to, number, column);
+    }
+    if (!has_values(column) || has_value_per_row(column) || header.live == 0) return Status();
+    const Datum& value = columns_[column].values[0];
+    if (value.null != 0 && schema().columns[column].not_null) return contains_nulls(column);
+    const ColumnAccess& access = access_of(column);
+    if (!fits_in_cell(access, value)) {
+      return for_each_live(to, number, [&](Tid tid) { return store(to, tid, column, value); });
+    }
+    const Tid first = Tid{number} << kChunkShift;
+    SCYPER_RETURN_IF_ERROR(store(to, first, column, value));
+    const std::string cell(cell_of(access, chunk, 0), access.cell_bytes);
+    fill_cells(cell.data(), chunk + access.value_offset, access.value_stride, access.cell_bytes, header.used);
+    const char null = static_cast<char>(value.null != 0);
+    if (access.null_offset != 0) fill_cells(&null, chunk + access.null_offset, access.null_stride, 1, header.used);
+    return Status();
+  }
+
+  // Of the old cells: the new ones have no NULL bytes.
+  Status check_not_null(const TablePartition* to, uint32_t number, uint32_t column) {
+    const TablePartition* from = old_.partition(to->partition);
+    const char* old = from->chunks[number];
+    if (old == nullptr) return Status();  // store() has looked
+    return for_each_live(to, number, [&](Tid tid) {
+      return is_null(old_access_of(column), old, offset_of(tid)) ? contains_nulls(column) : Status();
+    });
+  }
+
+  template <typename Visit>
+  Status for_each_live(const TablePartition* to, uint32_t number, Visit visit) {
+    const Tid first = Tid{number} << kChunkShift;
+    const char* live = to->chunks[number] + to->plan->live_offset;
+    for (uint32_t i = 0; i < kChunkTuples; ++i) {
+      if (live[i] == 0) continue;
+      pause_between();
+      SCYPER_RETURN_IF_ERROR(visit(first + i));
+    }
+    return Status();
+  }
+
+  // A value of its own for each row.
+  Status store_values(const TablePartition* from, TablePartition* to) {
+    std::vector<uint32_t> columns;
+    for (uint32_t c = 0; c < sources_.size(); ++c)
+      if (has_value_per_row(c)) columns.push_back(c);
+    if (columns.empty()) return Status();
+    SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> tids, tuples_of(from, by_identity_));
+    for (const Tid tid : tids) {
+      pause_between();
+      for (const uint32_t c : columns) SCYPER_RETURN_IF_ERROR(store(to, tid, c, columns_[c].values[row_]));
+      ++row_;
+    }
+    return Status();
+  }
+
+  // While there are no rows, so that nobody has to wait until it is filled.
+  Status add_companion(uint32_t number) {
+    const IndexDef& index = schema().indexes[number];
+    const auto& old = old_.schema().indexes;
+    for (size_t i = 0; i < old.size(); ++i) {
+      if (old[i].id == index.id && index.unique && old_.partition(0)->indexes[i].hash != nullptr)
+        return table_->build_hash_companion(number);
+    }
+    return Status();
+  }
+  Status fill_index(uint32_t number, uint32_t partition_number) {
+    TablePartition* partition = table_->partition(partition_number);
+    const IndexPlan& plan = partition->plan->indexes[number];
+    char key[kMaxIndexKeyBytes];
+    for (uint32_t i = 0; i < partition->chunk_count; ++i) {
+      SCYPER_RETURN_IF_ERROR(for_each_live(partition, i, [&](Tid tid) {
+        const RowKey info = encode_row_key(plan, partition->chunks[i], offset_of(tid), tid, key);
+        ChangeLog::Conflict conflict;
+        const ChangeResult result = insert_key(partition, number, key, info, tid, &conflict);
+        return result == ChangeResult::kOk ? Status() : failure(result, conflict, schema(), format_);
+      }));
+    }
+    return Status();
   }
 
   const Table& old_;
   Table* const table_;
   const std::vector<RebuiltColumn>& columns_;
+  const bool by_identity_;
   const Table::DatumFormatter format_;
-  const size_t width_;
-  size_t row_ = 0;
+  std::vector<int> sources_;  // by column: its position in the old table; -1: its values; kNumbered
+  size_t row_ = 0;            // of values
 };
 
 }  // namespace
+
+StatusOr<std::vector<size_t>> places_by_identity(const Table& table) {
+  std::vector<size_t> places;
+  places.reserve(table.live_tuples());
+  for (uint32_t i = 0; i < table.partition_count(); ++i) {
+    SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> lying, tuples_of(table.partition(i), false));
+    SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> ordered, tuples_of(table.partition(i), true));
+    const size_t before = places.size();
+    for (const Tid tid : ordered) {
+      pause_between();
+      const auto place = std::lower_bound(lying.begin(), lying.end(), tid) - lying.begin();
+      places.push_back(before + static_cast<size_t>(place));
+    }
+  }
+  return places;
+}
 
 StatusOr<std::unique_ptr<Table>> rebuild_table(const Table& old, TableSchema schema, uint32_t partitions, Arena* arena,
                                                const std::vector<RebuiltColumn>& columns, bool by_identity,
@@ -140,11 +380,10 @@ StatusOr<std::unique_ptr<Table>> rebuild_table(const Table& old, TableSchema sch
   const uint64_t rows = old.live_tuples();
   for (const RebuiltColumn& column : columns)
     CHECK(column.from >= 0 || column.values.size() == 1 || column.values.size() == rows);
-  by_identity |= schema.has_row_id && !old.schema().has_row_id;
   SCYPER_ASSIGN_OR_RETURN(auto table, Table::create(std::move(schema), partitions, arena));
   CHECK(table->partition_count() == old.partition_count());
-  Rebuild rebuild(old, table.get(), columns, format);
-  for (uint32_t i = 0; i < old.partition_count(); ++i) SCYPER_RETURN_IF_ERROR(rebuild.copy_partition(i, by_identity));
+  Rebuild rebuild(old, table.get(), columns, by_identity, format);
+  SCYPER_RETURN_IF_ERROR(rebuild.run());
   return table;
 }
 

@@ -6,6 +6,7 @@
 
 #include "query/error_status.h"
 #include "query/program.h"
+#include "storage/pauses.h"
 #include "storage/statistics.h"
 
 namespace scyper::query {
@@ -20,7 +21,23 @@ void enter_alone(const DatabaseOptions& options, storage::ChangeLog* log, Scratc
   context->result = result;
 }
 
-StatusOr<ResultSet> query_alone(const DatabaseOptions& options, storage::Arena* arena, const Program& program) {
+namespace {
+
+// At each poll of the program others have their turn, where its thread runs in slices.
+void pause_at_polls(ExecContext* context) {
+  if (storage::Pauses::current == nullptr) return;
+  context->safepoint_owner = context;
+  context->safepoint = [](void* owner) {
+    storage::Pauses::current->pause();
+    static_cast<ExecContext*>(owner)->interrupt.fetch_or(kSafepointBit, std::memory_order_relaxed);
+  };
+  context->interrupt.store(kSafepointBit, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+StatusOr<ResultSet> query_alone(const DatabaseOptions& options, storage::Arena* arena, const Program& program,
+                                int64_t time_us, bool* has_changed) {
   SCYPER_ASSIGN_OR_RETURN(auto log, storage::ChangeLog::create(arena, {}));
   ScratchArena scratch(size_t{4} << 30);
   ResultSet result;
@@ -28,7 +45,10 @@ StatusOr<ResultSet> query_alone(const DatabaseOptions& options, storage::Arena* 
   ExecContext context;
   enter_alone(options, log.get(), &scratch, &result, &context);
   context.result_bytes_max = SIZE_MAX;
+  context.transaction_time_us = time_us;
+  pause_at_polls(&context);
   const Outcome outcome = program.run(&context, nullptr);
+  *has_changed = log->undo_bytes() > 0;
   log->rollback_all();
   if (outcome == Outcome::kOk) return result;
   return status_of(context.error);

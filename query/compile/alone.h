@@ -12,8 +12,10 @@ namespace scyper::query {
 void enter_alone(const DatabaseOptions& options, storage::ChangeLog* log, ScratchArena* scratch, ResultSet* result,
                  ExecContext* context);
 
-// The rows of one that has no arguments; what it changes is taken back.
-StatusOr<ResultSet> query_alone(const DatabaseOptions& options, storage::Arena* arena, const Program& program);
+// The rows of one that has no arguments, with now() as given. What it changes is taken back; has_changed: whether it
+// has changed rows. Pauses where its thread's work does (storage/pauses.h).
+StatusOr<ResultSet> query_alone(const DatabaseOptions& options, storage::Arena* arena, const Program& program,
+                                int64_t time_us, bool* has_changed);
 
 struct AloneRun {
   RowFeed* feed = nullptr;  // what it reads

@@ -12,6 +12,7 @@
 #include "compile/compiler.h"
 #include "compile/copy.h"
 #include "compile/definition.h"
+#include "compile/definition_log.h"
 #include "compile/definitions.h"
 #include "compile/load_rows.h"
 #include "compile/parameter_count.h"
@@ -145,7 +146,7 @@ class DatabaseImpl final : public Database {
   Status explain(const PreparedStatement& prepared, ResultSet* result);
   StatusOr<std::shared_ptr<const Program>> copy_program(ast::CopyStatement* copy, const CopyTarget& target,
                                                         std::shared_ptr<const Catalog> catalog);
-  StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
+  StatusOr<ResultSet> run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog, int64_t time_us,
                                 Definer::QueryFacts* facts);
 
   const DatabaseOptions options_;
@@ -313,16 +314,15 @@ std::unique_ptr<Definitions> DatabaseImpl::open_definitions() {
     std::lock_guard<std::mutex> lock(catalog_mutex_);
     catalog_ = std::move(next);
   };
-  auto run = [this](const std::string& sql, std::shared_ptr<const Catalog> catalog, Definer::QueryFacts* facts) {
-    return run_query(sql, std::move(catalog), facts);
-  };
+  auto run = [this](const std::string& sql, std::shared_ptr<const Catalog> catalog, int64_t time_us,
+                    Definer::QueryFacts* facts) { return run_query(sql, std::move(catalog), time_us, facts); };
   return make_definitions(
       {&options_, arena_.get(), frozen_.get(), tier_.get(), &compiler_, [this] { return catalog(); }, publish, run});
 }
 
 // A query of a definition, while nothing else runs.
 StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_ptr<const Catalog> catalog,
-                                            Definer::QueryFacts* facts) {
+                                            int64_t time_us, Definer::QueryFacts* facts) {
   const std::string text = with_roles(thread_roles(), with_time_zone(session_zone_mark(), sql));
   SCYPER_ASSIGN_OR_RETURN(auto prepared, contained(Phase::kCompiling, sql, [&] {
                             return prepare_text(text, std::move(catalog), TextOf::kSystem);
@@ -330,7 +330,7 @@ StatusOr<ResultSet> DatabaseImpl::run_query(const std::string& sql, std::shared_
   auto program = first_program_of(*prepared);
   facts->is_volatile = program->footprint().is_volatile;
   facts->reads_others = reads_others(*program);
-  return query_alone(options_, arena_.get(), *program);
+  return query_alone(options_, arena_.get(), *program, facts->has_time ? time_us : 0, &facts->has_changed);
 }
 
 // The rows of CREATE TABLE AS, while nothing else runs. Nothing has changed where this fails: `next` is dropped then.
@@ -428,6 +428,27 @@ bool DatabaseImpl::has_temporary_tables(std::string_view session_schema) const {
   return !with_temporary({}, *current, std::string(session_schema)).empty();
 }
 
+namespace {
+
+// What the definition has drawn, and how far its sequences have gone then.
+Status log_values(const Definer& definer, const Catalog* next, DefinitionRun* run) {
+  std::string changes;
+  for (const SequenceId id : definer.drawn_sequences())
+    if (const storage::Sequence* sequence = next == nullptr ? nullptr : next->find_sequence(id); sequence != nullptr)
+      storage::append_sequence_state(id, sequence->state(), &changes);
+  const std::string& values = definer.kept_values();
+  if (!run->wants_rows || (values.empty() && changes.empty())) return Status();
+  if (values.size() + changes.size() > run->row_bytes_max)
+    return with_hint(sql_error("53400", absl::StrCat("the values that the definition draws take ", values.size(),
+                                                     " bytes of the log, ", run->row_bytes_max, " are possible")),
+                     "Add the column without a default, UPDATE the rows in parts, then ALTER COLUMN ... SET DEFAULT.");
+  run->log.reserve(run->log.size() + 1 + values.size() + changes.size());
+  run->log.append(1, '\0').append(values).append(changes);
+  return Status();
+}
+
+}  // namespace
+
 Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, DefinitionRun* run) {
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   switch (prepared.kind_) {
@@ -451,14 +472,21 @@ Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, Defini
   const ZoneScope zone(prepared.zone_.get());
   SCYPER_ASSIGN_OR_RETURN(const SessionRoles session_roles, roles_in(current->roles, prepared.text_));
   const RoleScope roles(&session_roles);
-  definer.set_runner([this](const std::string& sql, std::shared_ptr<const Catalog> catalog,
-                            Definer::QueryFacts* facts) { return run_query(sql, std::move(catalog), facts); });
+  const int64_t time_us = run == nullptr ? 0 : run->time_us;
+  definer.set_runner(
+      [this, time_us](const std::string& sql, std::shared_ptr<const Catalog> catalog, Definer::QueryFacts* facts) {
+        return run_query(sql, std::move(catalog), time_us, facts);
+      });
+  const std::string logged = run == nullptr ? "" : std::exchange(run->log, "");
+  if (!logged.empty()) definer.repeat(values_of_log(logged));
+  if (run != nullptr && run->wants_rows && !parsed.is_temporary) definer.keep_values();
   SCYPER_ASSIGN_OR_RETURN(auto next, definer.execute(*parsed.statement, result));
   if (run != nullptr && !parsed.is_temporary) {
     run->log = definer.definition_text();
     if (run->log.empty())
       run->log = with_time_zone(time_zone_of(prepared.text_), with_search_path(parsed.search_path, prepared.sql()));
     run->log = with_roles(session_roles, std::move(run->log));
+    SCYPER_RETURN_IF_ERROR(log_values(definer, next.get(), run));
   }
   if (next == nullptr) return absl::OkStatus();
   if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer, next, result, run));
@@ -546,6 +574,7 @@ std::unique_ptr<Definitions> open_definitions(Database* database) {
 std::string_view Database::definition_of_log(std::string_view log, std::string_view* rows) {
   const size_t end = std::min(log.find('\0'), log.size());
   *rows = end < log.size() ? log.substr(end + 1) : std::string_view();
+  take_values_entries(rows);
   return log.substr(0, end);
 }
 

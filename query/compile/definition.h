@@ -16,6 +16,7 @@
 #include "query/database.h"
 #include "query/exec_context.h"
 #include "query/result.h"
+#include "storage/column_values.h"
 
 namespace scyper::query {
 
@@ -34,8 +35,10 @@ class Definer {
 
   // What replaying a definition depends on, of a query that it runs.
   struct QueryFacts {
+    bool has_time = false;      // in: now() is the transaction's, else the same at each time
     bool is_volatile = false;   // it would answer otherwise
     bool reads_others = false;  // of partitioned tables more than the one that its rows are of
+    bool has_changed = false;   // rows of tables
   };
   // Runs a query on a catalog, alone: for definitions that read their tables.
   using Runner = std::function<StatusOr<ResultSet>(const std::string& sql, std::shared_ptr<const Catalog> catalog,
@@ -47,6 +50,17 @@ class Definer {
     names_ = std::move(names);
     types_ = std::move(types);
   }
+  // It has run before: what it found out about rows is not asked again, and values that it drew are taken as the log
+  // has them (definition_log.h).
+  void repeat(std::string_view values) {
+    is_repeated_ = true;
+    given_values_ = values;
+  }
+  // Whether the log is to get such values; and what it gets.
+  void keep_values() { keeps_values_ = true; }
+  const std::string& kept_values() const { return kept_values_; }
+  // Those from which values were drawn: the log gets the states that they have in the end.
+  const std::set<SequenceId>& drawn_sequences() const { return drawn_sequences_; }
   // Tables stay as they are: others take their place. For definitions that may be taken back.
   void keep_tables() { keeps_tables_ = true; }
   // It is about temporary tables: what it makes gets their numbers.
@@ -127,6 +141,8 @@ class Definer {
   Status drop_rules_of(uint32_t column, const ast::AlterTableCommand& command, TableChange* change, ResultSet* result);
   Status drop_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status set_type(const ast::AlterTableCommand& command, const std::string& name);
+  Status converted_values(const ast::AlterTableCommand& command, const std::string& name, uint32_t column,
+                          const Domain* domain, TableChange* change);
   Status change_type(const ast::AlterTableCommand& command, const std::string& name, uint32_t column);
   Status set_default(const ast::AlterTableCommand& command, const std::string& name);
   Status set_not_null(const ast::AlterTableCommand& command, const std::string& name);
@@ -159,9 +175,14 @@ class Definer {
   StatusOr<ResultSet> query(const std::string& sql, QueryFacts* facts = nullptr);
   StatusOr<bool> has_no_rows(const std::string& sql);
   Status check_repeats(const BoundProgram& bound, const QueryFacts& facts, const storage::ColumnDef& column,
-                       bool may_draw) const;
-  Status evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values,
-                  bool may_draw = false);
+                       bool* repeats) const;
+  bool asks_rows() const;
+  bool draws_by_row(const std::string& sql);
+  Status evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values, bool* repeats);
+  Status convert(const SqlType& from, const storage::ColumnDef& column, std::vector<Datum>* values);
+  // definition_log.cc
+  StatusOr<bool> take_given_values(uint32_t column, TableChange* change);
+  void keep_values_of(uint32_t column, const TableChange& change);
   // definition_routine.cc: ALTER FUNCTION, PROCEDURE, ROUTINE
   Status alter_routine(const ast::AlterRoutineStatement& alter, ResultSet* result);
   Status rename_routine(ast::ObjectKind kind, const ast::ObjectRef& object, const std::string& to);
@@ -382,7 +403,14 @@ class Definer {
   std::vector<SqlType> types_;
   std::string filled_view_;  // a materialized view that rows_text_ is about
   bool keeps_tables_ = false, is_temporary_ = false, tells_rows_ = true;
-  std::deque<ResultSet> results_;  // what values of new columns point to
+  std::deque<ResultSet> results_;                  // what values of new columns point to
+  std::deque<storage::ColumnValues> read_values_;  // likewise
+  uint32_t command_ = 0;                           // of ALTER TABLE
+  bool is_repeated_ = false;
+  std::string_view given_values_;
+  bool keeps_values_ = false;
+  std::string kept_values_;
+  std::set<SequenceId> drawn_sequences_;
   std::vector<std::unique_ptr<ScratchArena>> scratch_;
 };
 

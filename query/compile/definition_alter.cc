@@ -114,7 +114,10 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
     return absl::OkStatus();
   }
   SCYPER_RETURN_IF_ERROR(find_table(alter.table.name).status());
-  for (const auto& command : alter.commands) SCYPER_RETURN_IF_ERROR(alter_one(command, name, result));
+  for (const auto& command : alter.commands) {
+    SCYPER_RETURN_IF_ERROR(alter_one(command, name, result));
+    command_++;
+  }
   return check_views(name);
 }
 
@@ -209,7 +212,7 @@ void put_back(HiddenColumns hidden, TableChange* change) {
 
 }  // namespace
 
-// Values of a new column for `rows` rows: its default, drawn once per row where it changes.
+// Values of a new column for `rows` rows: its default, drawn once per row where it is volatile.
 Status Definer::default_values(const storage::TableSchema& schema, uint32_t column, const std::string& given,
                                uint64_t rows, TableChange* change) {
   std::vector<Datum>& values = change->columns[column].values;
@@ -221,13 +224,18 @@ Status Definer::default_values(const storage::TableSchema& schema, uint32_t colu
     if (!text.empty()) text = absl::StrCat("CAST(", text, " AS ", quote_identifier(domain->name), ")");
   }
   if (text.empty() || rows == 0) return absl::OkStatus();
-  const bool draws = text.find("nextval\"(") != std::string::npos || text.find("nextval(") != std::string::npos;
+  SCYPER_ASSIGN_OR_RETURN(const bool is_given, take_given_values(column, change));
+  if (is_given) return absl::OkStatus();
+  const bool draws = draws_by_row(absl::StrCat("SELECT ", text));
   change->by_identity = draws;
   const SqlType& type = schema.columns[column].type;  // literals take it
   const std::string value = is_string(type.id) || draws ? text : absl::StrCat("CAST(", text, " AS ", to_sql(type), ")");
-  return evaluate(
+  bool repeats = true;
+  SCYPER_RETURN_IF_ERROR(evaluate(
       draws ? absl::StrCat("SELECT ", text, " FROM generate_series(1, ", rows, ")") : absl::StrCat("SELECT ", value),
-      schema.columns[column], &values, draws);
+      schema.columns[column], &values, &repeats));
+  if (!repeats) keep_values_of(column, *change);
+  return absl::OkStatus();
 }
 
 Status Definer::add_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result) {
@@ -251,7 +259,7 @@ Status Definer::add_column(const ast::AlterTableCommand& command, const std::str
   const uint64_t rows = table->live_tuples();
   if (!rule.generated_text.empty() && rows > 0) {
     SCYPER_RETURN_IF_ERROR(evaluate(absl::StrCat("SELECT ", rule.generated_text, " FROM ", quote_identifier(name)),
-                                    change.schema.columns[number], &change.columns[number].values));
+                                    change.schema.columns[number], &change.columns[number].values, nullptr));
     if (change.columns[number].values.size() != rows) return error("XX000", "the table changed while it was read", -1);
   } else {
     SCYPER_RETURN_IF_ERROR(default_values(change.schema, number, rule.default_text, rows, &change));
@@ -372,6 +380,69 @@ Status Definer::set_type(const ast::AlterTableCommand& command, const std::strin
   return absl::OkStatus();
 }
 
+namespace {
+
+// A value of the one type is the same value of the other, and its text.
+bool is_widened(const SqlType& from, const SqlType& to) {
+  if (from == to) return true;
+  if (is_integer(from.id) && is_integer(to.id)) return storage::cell_bytes_of(from) <= storage::cell_bytes_of(to);
+  const bool is_varchar = from.id == TypeId::kVarchar;
+  if ((is_varchar || from.id == TypeId::kText) && to.id == TypeId::kText) return true;
+  if ((is_varchar || from.id == TypeId::kText) && to.id == TypeId::kVarchar)
+    return to.length < 0 || (from.length >= 0 && from.length <= to.length && is_varchar);
+  return from.id == TypeId::kNumeric && to.id == TypeId::kNumeric && from.precision > 0 &&
+         from.precision <= to.precision && from.scale == to.scale;
+}
+
+}  // namespace
+
+// What USING, or the column itself, gives in each row. Drawn values are checked by the domain as they are drawn.
+Status Definer::converted_values(const ast::AlterTableCommand& command, const std::string& name, uint32_t column,
+                                 const Domain* domain, TableChange* change) {
+  const storage::ColumnDef& definition = change->schema.columns[column];
+  if (command.expr == nullptr && domain == nullptr &&
+      is_widened(change->old->schema().columns[column].type, definition.type))
+    return absl::OkStatus();
+  std::vector<Datum>& values = change->columns[column].values;
+  change->columns[column].from = -1;
+  const uint64_t rows = change->old->live_tuples();
+  if (rows > 0) {
+    SCYPER_ASSIGN_OR_RETURN(const bool is_given, take_given_values(column, change));
+    if (is_given) return absl::OkStatus();
+  }
+  const std::string text = command.expr != nullptr ? to_sql(*command.expr) : quote_identifier(command.name);
+  const std::string from = absl::StrCat(" FROM ", quote_identifier(name));
+  const std::string of_domain =
+      domain == nullptr ? "" : absl::StrCat("CAST(", text, " AS ", quote_identifier(domain->name), ")");
+  const bool draws = draws_by_row(absl::StrCat("SELECT ", text, from));
+  bool repeats = true;
+  Status converted = evaluate(absl::StrCat("SELECT ", draws && domain != nullptr ? of_domain : text, from), definition,
+                              &values, &repeats);
+  if (sqlstate_of(converted) == "42804" && command.expr == nullptr)
+    return with_hint(error("42804",
+                           absl::StrCat("column \"", command.name, "\" cannot be cast automatically to type ",
+                                        type_name(definition.type)),
+                           -1),
+                     absl::StrCat("You might need to specify \"USING ", quote_identifier(command.name),
+                                  "::", type_name(definition.type), "\"."));
+  SCYPER_RETURN_IF_ERROR(converted);
+  if (values.size() != rows) return error("XX000", "the table changed while it was read", -1);
+  QueryFacts facts;
+  facts.has_time = true;
+  if (domain != nullptr && !draws && asks_rows())
+    SCYPER_RETURN_IF_ERROR(query(absl::StrCat("SELECT ", of_domain, from), &facts).status());
+  if (values.empty()) values.push_back(null_datum());
+  if (repeats) return absl::OkStatus();
+  SCYPER_ASSIGN_OR_RETURN(const std::vector<size_t> places, storage::places_by_identity(*change->old));
+  std::vector<Datum> ordered;
+  ordered.reserve(values.size());
+  for (const size_t place : places) ordered.push_back(values[place]);
+  values = std::move(ordered);
+  change->by_identity = true;
+  keep_values_of(column, *change);
+  return absl::OkStatus();
+}
+
 Status Definer::change_type(const ast::AlterTableCommand& command, const std::string& name, uint32_t column) {
   auto table = next().find_table(name);
   TableChange change = begin_change(table, next().rules[table->schema().id]);
@@ -389,25 +460,10 @@ Status Definer::change_type(const ast::AlterTableCommand& command, const std::st
       return with_detail(error("0A000", "cannot alter type of a column used by a generated column", -1),
                          absl::StrCat("Column \"", command.name, "\" is used by a generated column."));
   change.schema.columns[column].type = type;
-  const std::string text = command.expr != nullptr ? to_sql(*command.expr) : quote_identifier(command.name);
-  std::vector<Datum>& values = change.columns[column].values;
-  change.columns[column].from = -1;
-  Status converted =
-      evaluate(absl::StrCat("SELECT ", text, " FROM ", quote_identifier(name)), change.schema.columns[column], &values);
-  if (sqlstate_of(converted) == "42804" && command.expr == nullptr)
-    return with_hint(
-        error("42804",
-              absl::StrCat("column \"", command.name, "\" cannot be cast automatically to type ", type_name(type)), -1),
-        absl::StrCat("You might need to specify \"USING ", quote_identifier(command.name), "::", type_name(type),
-                     "\"."));
-  SCYPER_RETURN_IF_ERROR(converted);
-  TableRules::Column& rule = change.rules.columns[column];
   const Domain* domain = named_domain(command.column->type, next().user_types());
+  SCYPER_RETURN_IF_ERROR(converted_values(command, name, column, domain, &change));
+  TableRules::Column& rule = change.rules.columns[column];
   rule.domain = domain == nullptr ? 0 : domain->id;
-  if (domain != nullptr && RowsElsewhereScope::now() != RowsElsewhere::kLacking)
-    SCYPER_RETURN_IF_ERROR(query(absl::StrCat("SELECT CAST(", text, " AS ", quote_identifier(domain->name), ") FROM ",
-                                              quote_identifier(name)))
-                               .status());
   if (!rule.default_text.empty() && rule.default_text[0] != '"') {
     SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(rule.default_text));
     Binder binder(next(), rule.default_text);
@@ -417,8 +473,6 @@ Status Definer::change_type(const ast::AlterTableCommand& command, const std::st
                                 type_name(type)),
                    -1);
   }
-  if (values.size() != table->live_tuples()) return error("XX000", "the table changed while it was read", -1);
-  if (values.empty()) values.push_back(null_datum());
   SCYPER_RETURN_IF_ERROR(apply_change(std::move(change)));
   // rules that do not fit the new type any more
   auto changed = next().find_table(name);
@@ -489,7 +543,7 @@ Status Definer::add_constraint(const ast::Constraint& constraint, const std::vec
                                           ? indexes.front()
                                           : indexes.back();
       const std::string duplicates = duplicates_query(table->schema(), added, key_rules(next(), added.id));
-      if (!duplicates.empty() && RowsElsewhereScope::now() != RowsElsewhere::kLacking) {
+      if (!duplicates.empty() && asks_rows()) {
         SCYPER_ASSIGN_OR_RETURN(const ResultSet found, query(duplicates));
         SCYPER_RETURN_IF_ERROR(check_duplicates(table->schema(), added, found));
       }

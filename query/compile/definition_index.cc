@@ -202,7 +202,7 @@ Status Definer::fill_hidden_columns(TableChange* change) {
     if (rows == 0) continue;
     SCYPER_RETURN_IF_ERROR(evaluate(absl::StrCat("SELECT ", change->rules.columns[c].generated_text, " FROM ",
                                                  quote_identifier(change->schema.name)),
-                                    change->schema.columns[c], &column.values));
+                                    change->schema.columns[c], &column.values, nullptr));
     if (column.values.size() != rows) return error("XX000", "the table changed while it was read", -1);
   }
   return absl::OkStatus();
@@ -255,7 +255,7 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
   KeyRules rules;
   rules.are_nulls_equal = create.unique && create.nulls_not_distinct;
   note_key_rules(index.id, rules, &next());
-  if (rules.any() && RowsElsewhereScope::now() != RowsElsewhere::kLacking) {
+  if (rules.any() && asks_rows()) {
     SCYPER_ASSIGN_OR_RETURN(const ResultSet found, query(duplicates_query(schema, index, rules)));
     SCYPER_RETURN_IF_ERROR(check_duplicates(schema, index, found));
   }

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "query/exec_context.h"
 #include "query/rows_elsewhere.h"
 #include "runtime/memory.h"
+#include "storage/pauses.h"
 
 // What definitions ask of the data: rows that a new rule would refuse, values for new columns.
 namespace scyper::query {
@@ -27,28 +29,44 @@ bool can_assign(const SqlType& from, const SqlType& to) {
          (is_number(from.id) && is_number(to.id)) || (is_moment(from.id) && is_moment(to.id));
 }
 
-// Definitions are logged as texts: what they read has to be the same when they are replayed. Sequences are, where rows
-// take their numbers in an order that is kept (`may_draw`).
-bool is_repeatable(BoundQuery* query, bool program_is_volatile, bool may_draw) {
-  bool repeats = true;
-  rewrite(query, [&](BoundPtr* slot) {
-    const BoundExpr& e = **slot;
-    if (e.kind == BoundKind::kUserCall) repeats &= !e.routine->is_volatile && !program_is_volatile;
-    if (e.builtin == nullptr) return false;
-    repeats &= e.builtin->op != BuiltinOp::kNow;
-    repeats &= !e.builtin->is_volatile || (may_draw && (e.builtin->name == "nextval" || e.builtin->name == " nextval"));
-    return false;
-  });
-  return repeats;
-}
-
-bool has_subquery(BoundQuery* query) {
+bool any_of(BoundQuery* query, const std::function<bool(const BoundExpr&)>& is_it) {
   bool any = false;
   rewrite(query, [&](BoundPtr* slot) {
-    any |= (*slot)->query != nullptr;
+    any |= is_it(**slot);
     return false;
   });
   return any;
+}
+
+// Each row gets a value of its own.
+bool is_drawn_by_row(BoundQuery* query) {
+  return any_of(query, [](const BoundExpr& e) {
+    return (e.kind == BoundKind::kUserCall && (e.routine == nullptr || e.routine->is_volatile)) ||
+           (e.builtin != nullptr && e.builtin->is_volatile);
+  });
+}
+
+bool calls_routines(BoundQuery* query) {
+  return any_of(query, [](const BoundExpr& e) { return e.kind == BoundKind::kUserCall; });
+}
+
+// Definitions are logged as texts: whether who replays one gets the same values.
+bool is_repeatable(BoundQuery* query, bool program_is_volatile) {
+  return !is_drawn_by_row(query) && !any_of(query, [&](const BoundExpr& e) {
+    return (e.kind == BoundKind::kUserCall && program_is_volatile) ||
+           (e.builtin != nullptr && e.builtin->op == BuiltinOp::kNow);
+  });
+}
+
+std::vector<std::pair<SequenceId, uint64_t>> states_of_sequences(const Catalog& catalog) {
+  std::vector<std::pair<SequenceId, uint64_t>> states;
+  for (const auto& [name, sequence] : catalog.sequences)
+    states.emplace_back(sequence->definition().id, sequence->state().changes);
+  return states;
+}
+
+bool has_subquery(BoundQuery* query) {
+  return any_of(query, [](const BoundExpr& e) { return e.query != nullptr; });
 }
 
 }  // namespace
@@ -63,52 +81,86 @@ StatusOr<ResultSet> Definer::query(const std::string& sql, QueryFacts* facts) {
   return runner_(sql, std::move(catalog), facts != nullptr ? facts : &ignored);
 }
 
-// Of rows that a rule refuses. Where some are not here, the primary has looked.
+// Whether rules are checked by the rows that are there. A replay does not: the primary has, and what it saw may depend
+// on the time.
+bool Definer::asks_rows() const { return !is_repeated_ && RowsElsewhereScope::now() != RowsElsewhere::kLacking; }
+
+// Of rows that a rule refuses.
 StatusOr<bool> Definer::has_no_rows(const std::string& sql) {
-  if (RowsElsewhereScope::now() == RowsElsewhere::kLacking) return true;
-  SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql));
+  if (!asks_rows()) return true;
+  QueryFacts facts;
+  facts.has_time = true;
+  SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql, &facts));
   return rows.row_count() == 0;
 }
 
-// Whoever replays the definition gets the same values for the rows that it has.
+// Whoever replays the definition gets the same values for the rows that it has: by evaluating them again, or, where
+// *repeats is false then, from the log. repeats: null where the log does not carry them.
 Status Definer::check_repeats(const BoundProgram& bound, const QueryFacts& facts, const storage::ColumnDef& column,
-                              bool may_draw) const {
-  const bool is_partial_somewhere = RowsElsewhereScope::now() == RowsElsewhere::kLacked;
-  const bool needs_all = facts.reads_others || may_draw || has_subquery(bound.query.get());
-  const char* why = nullptr;
+                              bool* repeats) const {
+  const bool needs_all = facts.reads_others || has_subquery(bound.query.get());
+  // what the log may carry goes there in doubt, as values that depend on the catalog, on time zones or on routines
+  const bool is_same = is_repeatable(bound.query.get(), facts.is_volatile) &&
+                       (repeats == nullptr || !(facts.is_volatile || calls_routines(bound.query.get())));
   // of a log from before the primary was set up for it: other values would come out here
-  if (RowsElsewhereScope::now() == RowsElsewhere::kLacking && needs_all) {
+  if (RowsElsewhereScope::now() == RowsElsewhere::kLacking && (needs_all || !is_same)) {
     return error("55000",
                  absl::StrCat("values of column \"", column.name,
                               "\" depend on rows or sequences that a node with some partitions lacks: it needs an "
                               "archive of later"),
                  -1);
   }
-  if (!is_repeatable(bound.query.get(), facts.is_volatile, may_draw)) {
-    why = "that are volatile or depend on the time are not supported for tables with rows";
-  } else if (is_partial_somewhere && needs_all) {
-    why =
-        "that depend on other rows or on a sequence are not supported for tables with rows while "
-        "partial_secondaries is on";
-  } else {
+  if (facts.has_changed) {
+    return with_hint(
+        error("0A000", absl::StrCat("values of column \"", column.name, "\" come from a function that changes tables"),
+              -1),
+        "Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT.");
+  }
+  const bool is_lacked = needs_all && RowsElsewhereScope::now() == RowsElsewhere::kLacked;
+  if (repeats != nullptr) {
+    *repeats = is_same && !is_lacked;
     return Status();
   }
-  return with_hint(error("0A000", absl::StrCat("values of column \"", column.name, "\" ", why), -1),
-                   "Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT.");
+  if (is_same && !is_lacked) return Status();
+  return error("0A000",
+               absl::StrCat("values of column \"", column.name,
+                            is_same ? "\" that depend on other rows are not supported for tables with rows while "
+                                      "partial_secondaries is on"
+                                    : "\" that are volatile or depend on the time are not supported for indexes"),
+               -1);
 }
 
-// One column of rows, cast to `column` as an assignment. What the values point to lives as long as this.
+// Whether each row gets a value of its own. What cannot be bound fails when it is evaluated.
+bool Definer::draws_by_row(const std::string& sql) {
+  auto statements = parse_sql(sql, TextOf::kSystem);
+  if (!statements.ok()) return false;
+  Binder binder(next(), sql);
+  const auto bound = binder.bind_statement(*(*statements)[0], {});
+  return bound.ok() && is_drawn_by_row((*bound)->query.get());
+}
+
+// One column of rows, cast to `column` as an assignment. What the values point to lives as long as this. repeats: as
+// check_repeats().
 Status Definer::evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values,
-                         bool may_draw) {
+                         bool* repeats) {
   QueryFacts facts;
+  facts.has_time = repeats != nullptr;
+  const auto before = states_of_sequences(next());
   SCYPER_ASSIGN_OR_RETURN(ResultSet rows, query(sql, &facts));
+  for (const auto& [id, changes] : before)
+    if (next().find_sequence(id)->state().changes != changes) drawn_sequences_.insert(id);
   results_.push_back(std::move(rows));
   const ResultSet& kept = results_.back();
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(sql, TextOf::kSystem));
   Binder binder(next(), sql);
   SCYPER_ASSIGN_OR_RETURN(auto bound, binder.bind_statement(*statements[0], {}));
-  if (kept.row_count() > 0) SCYPER_RETURN_IF_ERROR(check_repeats(*bound, facts, column, may_draw));
-  const SqlType from = bound->query->outputs[0].expr->type;
+  if (kept.row_count() > 0) SCYPER_RETURN_IF_ERROR(check_repeats(*bound, facts, column, repeats));
+  return convert(bound->query->outputs[0].expr->type, column, values);
+}
+
+// The newest result, of values of a type, to those of the column.
+Status Definer::convert(const SqlType& from, const storage::ColumnDef& column, std::vector<Datum>* values) {
+  const ResultSet& kept = results_.back();
   const SqlType shown = kept.columns[0].type;  // results have some types as texts
   if (!can_assign(from, column.type))
     return error("42804",
@@ -121,6 +173,7 @@ Status Definer::evaluate(const std::string& sql, const storage::ColumnDef& colum
   values->clear();
   values->reserve(kept.row_count());
   for (size_t row = 0; row < kept.row_count(); row++) {
+    if (storage::Pauses::current != nullptr) storage::Pauses::current->step();
     Datum value = kept.value(row, 0);
     if (!value.null && shown != from && !is_float(from.id) &&
         cast_datum(&context, value, shown, from, true, &value) != 0)

@@ -242,7 +242,11 @@ Status TransactionDefinitions::define_next(ExecContext* context, std::string_vie
   for (SqlType& type : given)
     if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
   definer.name_parameters(names, given);
-  definer.set_runner(services_.run_query);
+  definer.set_runner(
+      [this, context](const std::string& query, std::shared_ptr<const Catalog> catalog, Definer::QueryFacts* facts) {
+        return services_.run_query(query, std::move(catalog), context->transaction_time_us, facts);
+      });
+  if (context->log->records_redo() && !parsed.is_temporary) definer.keep_values();
   ResultSet result;
   const SessionPathScope session(&parsed.search_path);
   const auto zone = make_session_zone(time_zone_of(text));
@@ -269,6 +273,7 @@ Status TransactionDefinitions::define_next(ExecContext* context, std::string_vie
   std::string logged = definer.definition_text();
   if (logged.empty()) logged = with_time_zone(time_zone_of(text), with_search_path(parsed.search_path, sql));
   logged = with_roles(session_roles, std::move(logged));
+  if (!definer.kept_values().empty()) logged.append(1, '\0').append(definer.kept_values());
   if (parsed.is_temporary) logged.clear();
   log_ = context->log;
   if (base_ == nullptr) base_ = now;
@@ -282,6 +287,9 @@ Status TransactionDefinitions::define_next(ExecContext* context, std::string_vie
   has_changed_ = true;
   follow_rename(*parsed.statement, *now, context->deferred);
   for (const SequenceId id : dropped) storage::forget_sequence(log_, id);
+  for (const SequenceId id : definer.drawn_sequences())
+    if (const storage::Sequence* sequence = catalog()->find_sequence(id); sequence != nullptr)
+      log_->note_sequence(id, sequence->state(), /*is_drawn=*/true);
   return Status();
 }
 

@@ -18,7 +18,10 @@ struct DefinitionServices {
   Compiler* compiler = nullptr;
   std::function<std::shared_ptr<const Catalog>()> published;
   std::function<void(std::shared_ptr<const Catalog>)> publish;
-  Definer::Runner run_query;
+  // Definer::Runner, with now().
+  std::function<StatusOr<ResultSet>(const std::string& sql, std::shared_ptr<const Catalog> catalog, int64_t time_us,
+                                    Definer::QueryFacts* facts)>
+      run_query;
 };
 
 // A transaction's own catalog versions. Each definition makes the next one and a note in the change log, which takes it

@@ -25,22 +25,64 @@ std::vector<TableId> with_referenced(std::set<TableId> own, const Catalog& catal
   return {ids.begin(), ids.end()};
 }
 
-bool refers(const ast::Constraint& constraint) { return constraint.kind == ast::ConstraintKind::kForeignKey; }
-
-// What it finds out about the table's rows does not depend on another's.
-bool looks_at_one_table(const ast::AlterTableCommand& command) {
+// Reads or copies all rows of its table.
+bool takes_long(const ast::AlterTableCommand& command) {
   switch (command.action) {
     case ast::AlterTableAction::kAddColumn:
-      return std::none_of(command.column->constraints.begin(), command.column->constraints.end(), refers);
     case ast::AlterTableAction::kAddConstraint:
-      return !refers(*command.constraint);
     case ast::AlterTableAction::kDropColumn:
     case ast::AlterTableAction::kSetType:
+    case ast::AlterTableAction::kSetNotNull:
+    case ast::AlterTableAction::kDropNotNull:
     case ast::AlterTableAction::kDropConstraint:
+    case ast::AlterTableAction::kValidateConstraint:
       return true;
     default:
       return false;
   }
+}
+
+// Tables that new foreign keys refer to: rows are looked up there.
+void add_new_references(const ast::AlterTableStatement& alter, const Catalog& catalog, std::set<TableId>* ids) {
+  auto add = [&](const ast::Constraint& constraint) {
+    if (constraint.kind != ast::ConstraintKind::kForeignKey) return;
+    if (const auto table = catalog.find_table(constraint.foreign_table.back()); table != nullptr)
+      ids->insert(table->schema().id);
+  };
+  for (const ast::AlterTableCommand& command : alter.commands) {
+    if (command.constraint != nullptr) add(*command.constraint);
+    if (command.column != nullptr)
+      std::for_each(command.column->constraints.begin(), command.column->constraints.end(), add);
+  }
+}
+
+// Of a new name for a table, or for a part of one.
+std::string renamed_table(const ast::RenameStatement& rename, const Catalog& catalog) {
+  switch (rename.object) {
+    case ast::ObjectKind::kTable:
+    case ast::ObjectKind::kColumn:
+    case ast::ObjectKind::kConstraint:
+    case ast::ObjectKind::kIndex:
+      break;
+    default:
+      return "";
+  }
+  const std::string& name = rename.target.name.back();
+  const auto index = catalog.index_tables.find(name);
+  return index != catalog.index_tables.end() ? index->second : name;
+}
+
+// Whose rows the definition reads or copies; empty: none's. others: tables that it reads beside.
+std::string table_made_anew(const ast::Statement& statement, const Catalog& catalog, std::set<TableId>* others) {
+  if (const auto* alter = ast::node_if<ast::AlterTableStatement>(&statement); alter != nullptr) {
+    if (std::none_of(alter->commands.begin(), alter->commands.end(), takes_long)) return "";
+    add_new_references(*alter, catalog, others);
+    return alter->table.name.back();
+  }
+  if (const auto* create = ast::node_if<ast::CreateIndexStatement>(&statement); create != nullptr)
+    return create->table.name.back();
+  const auto* rename = ast::node_if<ast::RenameStatement>(&statement);
+  return rename == nullptr ? "" : renamed_table(*rename, catalog);
 }
 
 }  // namespace
@@ -67,17 +109,13 @@ std::optional<TouchedTables> tables_made_anew(std::string_view text, const Catal
   const std::string_view sql = take_search_path(text, &search_path);
   const auto statements = parse_in(catalog, search_path, sql);
   if (!statements.ok() || statements->size() != 1) return std::nullopt;
-  const ast::Name* name = nullptr;
-  if (const auto* alter = ast::node_if<ast::AlterTableStatement>((*statements)[0].get()); alter != nullptr) {
-    if (!std::all_of(alter->commands.begin(), alter->commands.end(), looks_at_one_table)) return std::nullopt;
-    name = &alter->table.name;
-  } else if (const auto* create = ast::node_if<ast::CreateIndexStatement>((*statements)[0].get()); create != nullptr) {
-    name = &create->table.name;
-  }
-  const auto table = name == nullptr ? nullptr : catalog.find_table(name->back());
+  std::set<TableId> ids;
+  const std::string name = table_made_anew(*(*statements)[0], catalog, &ids);
+  const auto table = name.empty() ? nullptr : catalog.find_table(name);
   if (table == nullptr || storage::is_temporary(table->schema().id)) return std::nullopt;
   TouchedTables touched;
-  touched.ids = with_referenced({table->schema().id}, catalog);
+  ids.insert(table->schema().id);
+  touched.ids = with_referenced(std::move(ids), catalog);
   return touched;
 }
 

@@ -1,0 +1,96 @@
+#include "compile/definition_log.h"
+
+#include <cstring>
+
+#include "compile/definition.h"
+#include "query/repeated_definition.h"
+#include "query/rows_elsewhere.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr char kValuesEntry = 6;  // no kind of row change
+struct EntryHeader {
+  uint32_t command = 0;
+  uint64_t bytes = 0;
+};
+constexpr size_t kHeaderBytes = 1 + sizeof(uint32_t) + sizeof(uint64_t);
+
+// The first entry's values, of which `rest` is behind then. False: there is none that is whole.
+bool take_entry(std::string_view* rest, EntryHeader* header, std::string_view* values) {
+  if (rest->size() < kHeaderBytes || rest->front() != kValuesEntry) return false;
+  std::memcpy(&header->command, rest->data() + 1, sizeof(header->command));
+  std::memcpy(&header->bytes, rest->data() + 1 + sizeof(header->command), sizeof(header->bytes));
+  if (header->bytes > rest->size() - kHeaderBytes) return false;
+  *values = rest->substr(kHeaderBytes, header->bytes);
+  rest->remove_prefix(kHeaderBytes + header->bytes);
+  return true;
+}
+
+}  // namespace
+
+void append_values_entry(uint32_t command, std::string_view values, std::string* out) {
+  const uint64_t bytes = values.size();
+  out->reserve(out->size() + kHeaderBytes + values.size());
+  out->push_back(kValuesEntry);
+  out->append(reinterpret_cast<const char*>(&command), sizeof(command));
+  out->append(reinterpret_cast<const char*>(&bytes), sizeof(bytes));
+  out->append(values);
+}
+
+std::string_view take_values_entries(std::string_view* rest) {
+  const std::string_view all = *rest;
+  EntryHeader header;
+  std::string_view values;
+  while (take_entry(rest, &header, &values)) {
+  }
+  return all.substr(0, all.size() - rest->size());
+}
+
+std::string_view values_of_log(std::string_view log) {
+  const size_t end = log.find('\0');
+  if (end == std::string_view::npos) return {};
+  std::string_view rest = log.substr(end + 1);
+  return take_values_entries(&rest);
+}
+
+std::optional<std::string_view> find_values_entry(std::string_view entries, uint32_t command) {
+  EntryHeader header;
+  std::string_view values;
+  while (take_entry(&entries, &header, &values))
+    if (header.command == command) return values;
+  return std::nullopt;
+}
+
+Status repeat_definition(Database* database, std::string_view log, std::string_view* changes) {
+  SCYPER_ASSIGN_OR_RETURN(auto prepared, database->prepare(Database::definition_of_log(log, changes)));
+  ResultSet ignored;
+  DefinitionRun run;
+  run.log = std::string(log);
+  return database->define(*prepared, &ignored, &run);
+}
+
+// Whether the log has values of the column for the rows that are there: then `change` has them.
+StatusOr<bool> Definer::take_given_values(uint32_t column, TableChange* change) {
+  const auto given = find_values_entry(given_values_, command_);
+  if (!given.has_value()) return false;
+  const bool may_lack = RowsElsewhereScope::now() == RowsElsewhere::kLacking;
+  SCYPER_ASSIGN_OR_RETURN(
+      auto read, storage::read_column_values(*given, *change->old, change->schema.columns[column].type, may_lack));
+  read_values_.push_back(std::move(read));
+  change->columns[column].values = read_values_.back().values;
+  change->by_identity = change->columns[column].values.size() != 1;
+  return true;
+}
+
+// Values in the order of identity, for who replays the definition.
+void Definer::keep_values_of(uint32_t column, const TableChange& change) {
+  if (!keeps_values_) return;
+  std::string values;
+  storage::append_column_values(*change.old, change.schema.columns[column].type, change.columns[column].values,
+                                &values);
+  append_values_entry(command_, values, &kept_values_);
+}
+
+}  // namespace scyper::query

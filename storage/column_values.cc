@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint16_t kAllRows = 0xffff;  // in place of the partition
 constexpr uint32_t kCellBytesMax = 24;
+constexpr size_t kRowBytesAbout = 32;  // of a value with all around it
 
 void pause_between_values() {
   if (Pauses::current != nullptr) Pauses::current->step();
@@ -132,6 +133,11 @@ void append_column_values(const Table& table, const SqlType& type, std::span<con
   const TableId id = table.schema().id;
   if (values.size() == 1) return append_row(id, kAllRows, type, values[0], out);
   CHECK(values.size() == table.live_tuples());
+  // growing while it is filled would copy it at one go, again and again
+  size_t bytes = 0;
+  for (const Datum& value : values)
+    bytes += kRowBytesAbout + (value.null == 0 && holds_bytes(type.id) ? value.size() : 0);
+  out->reserve(out->size() + bytes);
   size_t row = 0;
   for (uint32_t partition = 0; partition < table.partition_count(); ++partition) {
     for (uint64_t left = table.partition(partition)->live_tuples; left > 0; --left) {

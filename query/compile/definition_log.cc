@@ -30,13 +30,15 @@ bool take_entry(std::string_view* rest, EntryHeader* header, std::string_view* v
 
 }  // namespace
 
-void append_values_entry(uint32_t command, std::string_view values, std::string* out) {
-  const uint64_t bytes = values.size();
-  out->reserve(out->size() + kHeaderBytes + values.size());
+void append_values_entry(uint32_t command, const std::function<void(std::string*)>& append, std::string* out) {
   out->push_back(kValuesEntry);
   out->append(reinterpret_cast<const char*>(&command), sizeof(command));
-  out->append(reinterpret_cast<const char*>(&bytes), sizeof(bytes));
-  out->append(values);
+  const size_t place = out->size();
+  out->append(sizeof(uint64_t), '\0');
+  const size_t begin = out->size();
+  append(out);
+  const uint64_t bytes = out->size() - begin;
+  std::memcpy(out->data() + place, &bytes, sizeof(bytes));
 }
 
 std::string_view take_values_entries(std::string_view* rest) {
@@ -87,10 +89,10 @@ StatusOr<bool> Definer::take_given_values(uint32_t column, TableChange* change) 
 // Values in the order of identity, for who replays the definition.
 void Definer::keep_values_of(uint32_t column, const TableChange& change) {
   if (!keeps_values_) return;
-  std::string values;
-  storage::append_column_values(*change.old, change.schema.columns[column].type, change.columns[column].values,
-                                &values);
-  append_values_entry(command_, values, &kept_values_);
+  const auto append = [&](std::string* out) {
+    storage::append_column_values(*change.old, change.schema.columns[column].type, change.columns[column].values, out);
+  };
+  append_values_entry(command_, append, &kept_values_);
 }
 
 }  // namespace scyper::query

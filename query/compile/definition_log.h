@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,8 +10,8 @@
 // entry for each command of ALTER TABLE that has drawn the values of a column. Row changes follow.
 namespace scyper::query {
 
-// values: storage/column_values.h.
-void append_values_entry(uint32_t command, std::string_view values, std::string* out);
+// `append` appends the values (storage/column_values.h).
+void append_values_entry(uint32_t command, const std::function<void(std::string*)>& append, std::string* out);
 // Takes all entries off the front of what follows the zero byte. Damaged ones stay there: they are no row changes.
 std::string_view take_values_entries(std::string_view* rest);
 // The entries that a log has of a definition (DefinitionRun::log).

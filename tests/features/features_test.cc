@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "base/test_slice.h"
 #include "features/script.h"
@@ -142,7 +143,7 @@ std::vector<std::string> feature_names() {
     names.push_back(name.substr(0, name.size() - 4));
   }
   std::sort(names.begin(), names.end());
-  return names;
+  return every_in_slice(std::move(names), 2);
 }
 INSTANTIATE_TEST_SUITE_P(Files, Feature, testing::ValuesIn(feature_names()), [](const auto& parameter) {
   std::string name = parameter.param;

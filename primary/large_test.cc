@@ -20,7 +20,7 @@ namespace scyper::primary {
 namespace {
 
 #ifdef SCYPER_SANITIZED
-constexpr int kRows = 4'000;  // each takes ten times as long
+constexpr int kRows = 10'000;  // each takes ten times as long; definitions of fewer rows are not large
 #else
 constexpr int kRows = 20'000;
 #endif

@@ -31,9 +31,7 @@ class AnswerReader {
     } else if (response.has_complete()) {
       const v1::ExecuteResponse::Complete& complete = response.complete();
       rows_.clear_rows();
-      rows_.command_tag = complete.command_tag();
-      rows_.affected_rows = complete.affected_rows();
-      rows_.notices.assign(complete.notices().begin(), complete.notices().end());
+      server::read_end(complete, &rows_);
       const query::Receipt receipt = server::receipt_of(complete.receipt());
       handler_->on_complete(rows_, complete.has_receipt() ? &receipt : nullptr);
     }

@@ -166,9 +166,7 @@ Status Client::execute(std::string_view sql, const ResultHandler& each) {
       malformed = append_rows(response.rows().packed(), response.rows().row_count(), &result);
       if (!malformed.ok()) context.TryCancel();
     } else if (response.has_complete() && malformed.ok()) {
-      result.command_tag = response.complete().command_tag();
-      result.affected_rows = response.complete().affected_rows();
-      result.notices.assign(response.complete().notices().begin(), response.complete().notices().end());
+      server::read_end(response.complete(), &result);
       each(result);
     }
   }

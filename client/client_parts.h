@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -62,5 +63,12 @@ struct Client::Parts {
     Parts* const parts_;
   };
 };
+
+// 08P01: `what`, a statement or query, is given too few arguments or too many.
+inline Status check_argument_count(const char* what, const Prepared& prepared, size_t count) {
+  if (count == prepared.parameters.size()) return {};
+  return sql_error("08P01", std::string("the ") + what + " is given " + std::to_string(count) +
+                                " arguments, but requires " + std::to_string(prepared.parameters.size()));
+}
 
 }  // namespace scyper::client

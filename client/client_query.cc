@@ -69,25 +69,12 @@ Status run(Parts* parts, const v1::ExecuteRequest& request, QueryHandler* handle
   return malformed.ok() ? status : malformed;
 }
 
-// Hands over all rows of each statement.
-class Collector final : public RowCollector {
- public:
-  explicit Collector(const Client::ReceiptHandler& each) : each_(each) {}
-  void on_complete(const query::ResultSet& end, const query::Receipt* receipt) override {
-    RowCollector::on_complete(end, receipt);
-    each_(all(), receipt);
-  }
-
- private:
-  const Client::ReceiptHandler& each_;
-};
-
 auto in_ms(int64_t ms) { return std::chrono::system_clock::now() + std::chrono::milliseconds(ms); }
 
 }  // namespace
 
 Status Client::query(std::string_view sql, const QueryWish& wish, const ReceiptHandler& each) {
-  Collector collector(each);
+  ResultHandover collector(each);
   return stream_query(sql, wish, &collector);
 }
 
@@ -111,15 +98,12 @@ StatusOr<std::shared_ptr<const Prepared>> Client::prepare_query(std::string_view
 
 Status Client::query(const Prepared& prepared, std::span<const Datum> arguments, const QueryWish& wish,
                      const ReceiptHandler& each) {
-  if (arguments.size() != prepared.parameters.size()) {
-    return sql_error("08P01", "the query is given " + std::to_string(arguments.size()) + " arguments, but requires " +
-                                  std::to_string(prepared.parameters.size()));
-  }
+  SCYPER_RETURN_IF_ERROR(check_argument_count("query", prepared, arguments.size()));
   v1::ExecuteRequest request;
   request.set_statement_id(prepared.id);
   if (!arguments.empty()) server::append_row(prepared.parameters, arguments.data(), request.mutable_packed_arguments());
   encode_wish(wish, &request);
-  Collector collector(each);
+  ResultHandover collector(each);
   Status status = run(parts_.get(), request, &collector);
   if (sqlstate_of(status) != "26000") return status;
   SCYPER_RETURN_IF_ERROR(prepare_query(prepared.sql, wish.session).status());

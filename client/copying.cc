@@ -6,6 +6,7 @@
 
 #include "client/client.h"
 #include "client_parts.h"
+#include "server/messages.h"
 #include "wire.h"
 
 namespace scyper::client {
@@ -69,11 +70,8 @@ Status Copying::finish(query::ResultSet* result) {
   parts_->request.set_done(true);
   SCYPER_RETURN_IF_ERROR(parts_->write());
   SCYPER_RETURN_IF_ERROR(parts_->read());
-  const v1::ExecuteResponse::Complete& complete = parts_->response.complete();
   result->clear();
-  result->command_tag = complete.command_tag();
-  result->affected_rows = complete.affected_rows();
-  result->notices.assign(complete.notices().begin(), complete.notices().end());
+  server::read_end(parts_->response.complete(), result);
   parts_->is_over = true;
   return parts_->running.status_of_end(parts_->stream->Finish());
 }

@@ -28,4 +28,17 @@ class RowCollector : public QueryHandler {
   query::ResultSet all_;
 };
 
+// Hands over all rows of each statement.
+class ResultHandover final : public RowCollector {
+ public:
+  explicit ResultHandover(const Client::ReceiptHandler& each) : each_(each) {}
+  void on_complete(const query::ResultSet& end, const query::Receipt* receipt) override {
+    RowCollector::on_complete(end, receipt);
+    each_(all(), receipt);
+  }
+
+ private:
+  const Client::ReceiptHandler& each_;
+};
+
 }  // namespace scyper::client

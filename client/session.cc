@@ -83,22 +83,6 @@ query::ResultSet tag_of(const std::string& tag, const char* warning = nullptr) {
   return result;
 }
 
-// Hands the whole result of a statement over.
-class HandedOver final : public RowCollector {
- public:
-  explicit HandedOver(const Session::ResultHandler& each) : each_(each) {}
-  void on_complete(const query::ResultSet& end, const query::Receipt* receipt) override {
-    RowCollector::on_complete(end, receipt);
-    if (receipt != nullptr) receipt_ = *receipt;
-    each_(all());
-  }
-  const std::optional<query::Receipt>& receipt() const { return receipt_; }
-
- private:
-  const Session::ResultHandler& each_;
-  std::optional<query::Receipt> receipt_;
-};
-
 class RemoteSession final : public Session {
  public:
   RemoteSession(std::unique_ptr<Client> client, std::string target)
@@ -111,16 +95,13 @@ class RemoteSession final : public Session {
     const auto command = block_command_of(sql);
     const bool is_open = transaction_state() != Transaction::State::kNone;
     if (is_lost_ || (command.has_value() && !is_open)) return change_block(command, each);
-    if (is_open) {
-      HandedOver handler(each);
-      const Status status = run_in_transaction(sql, command, &handler);
-      receipt_ = handler.receipt();
-      return status;
-    }
-    return client_->query(sql, wish_, [&](const query::ResultSet& result, const query::Receipt* receipt) {
+    const Client::ReceiptHandler take = [&](const query::ResultSet& result, const query::Receipt* receipt) {
       receipt_ = receipt == nullptr ? std::nullopt : std::optional<query::Receipt>(*receipt);
       each(result);
-    });
+    };
+    if (!is_open) return client_->query(sql, wish_, take);
+    ResultHandover handover(take);
+    return run_in_transaction(sql, command, &handover);
   }
   Status stream(std::string_view sql, QueryHandler* handler) override {
     receipt_.reset();

@@ -93,10 +93,7 @@ Status Transaction::execute(std::string_view sql, query::ResultSet* result, uint
 
 Status Transaction::execute(const Prepared& statement, std::span<const Datum> arguments, query::ResultSet* result,
                             uint32_t timeout_ms) {
-  if (arguments.size() != statement.parameters.size()) {
-    return sql_error("08P01", "the statement is given " + std::to_string(arguments.size()) +
-                                  " arguments, but requires " + std::to_string(statement.parameters.size()));
-  }
+  SCYPER_RETURN_IF_ERROR(check_argument_count("statement", statement, arguments.size()));
   v1::InteractRequest step = statement_step(statement.sql, timeout_ms);
   if (!arguments.empty())
     server::append_row(statement.parameters, arguments.data(), step.mutable_statement()->mutable_packed_arguments());

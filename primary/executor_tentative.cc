@@ -26,7 +26,7 @@ StatusOr<BlockId> Executor::find_holder(BlockId own, const storage::UndoEntry* b
   BlockId holder = locked_.holder();
   if (holder != 0 || !reservations.any() || log_->top() == before) return holder;
   const auto visit = [&](const storage::RowClaim& claim) {
-    if (storage::Pauses::current != nullptr) storage::Pauses::current->step();
+    storage::Pauses::step_if_any();
     holder = reservations.find_holder(claim, own);
     return holder == 0;
   };

@@ -278,7 +278,7 @@ TEST_P(LargeTest, TablesAreMadeAnewInSlices) {
   expect_same_after_restart();
 }
 
-// What reads or copies all rows of a table, whatever for.
+// Definitions that read or copy all rows of a table.
 TEST_P(LargeTest, AllLongDefinitionsRunInSlices) {
   fill();
   EXPECT_EQ(run("ALTER TABLE other ADD UNIQUE (id, value)"), "ALTER TABLE");

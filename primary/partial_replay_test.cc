@@ -438,7 +438,7 @@ TEST_F(PartialReplayTest, ACrossingStatementIsRefused) {
   EXPECT_TRUE(recover(image.get(), PartitionSet::all()).ok());
 }
 
-// What one row's value would be depends on rows, or draws, that a partial node lacks: the log has the values.
+// A row's value depends on rows, or draws, that a partial node lacks. So the log has the values.
 TEST_F(PartialReplayTest, ValuesThatNeedAllRowsAreLogged) {
   start(log_options(&disk_));
   must(

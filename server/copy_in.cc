@@ -7,8 +7,8 @@
 #include "caller.h"
 #include "deadline.h"
 #include "errors.h"
+#include "forwarding.h"
 #include "primary/copy_in.h"
-#include "query/search_path.h"
 #include "server/packed.h"
 
 namespace scyper::server {
@@ -72,8 +72,7 @@ class CopyInCall final : public StreamRpc<v1::CopyInRequest, v1::CopyInResponse>
       node_->counters.statements.add(1);
       SCYPER_RETURN_IF_ERROR(check_text(request_.sql()));
       if (request_.has_settings()) {
-        settings_.insert(request_.settings().values().begin(), request_.settings().values().end());
-        settings_.erase(std::string(query::kTemporarySchemaSetting));  // a node's own
+        settings_ = settings_of(request_.settings());
         limits_.settings = &settings_;
       }
       SCYPER_ASSIGN_OR_RETURN(copy_, node_->engine->open_copy(mark_ + request_.sql()));

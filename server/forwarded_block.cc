@@ -188,10 +188,7 @@ Status ForwardedBlock::execute(std::string_view sql, std::span<const Datum> para
   SCYPER_RETURN_IF_ERROR(connect());
   const CancelWatch watch(stream_.get(), limits);
   SCYPER_RETURN_IF_ERROR(status_of_step(run(step, result)));
-  const auto& complete = last_.complete();
-  result->command_tag = complete.command_tag();
-  result->affected_rows = complete.affected_rows();
-  result->notices.assign(complete.notices().begin(), complete.notices().end());
+  read_end(last_.complete(), result);
   for (const auto& [name, value] : last_.changed_settings().values()) {
     if (limits.changed_settings != nullptr) limits.changed_settings->emplace_back(name, value);
   }

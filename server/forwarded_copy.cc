@@ -69,9 +69,7 @@ class ForwardedCopy final : public primary::CopyIn {
     is_ended_ = true;
     static_cast<void>(stream_->Finish());  // it is committed, whatever comes now
     result->clear();
-    result->command_tag = response_.complete().command_tag();
-    result->affected_rows = response_.complete().affected_rows();
-    for (const std::string& notice : response_.complete().notices()) result->notices.push_back(notice);
+    read_end(response_.complete(), result);
     return {};
   }
   Status at_line(Status status) const override { return status; }  // the primary counts them

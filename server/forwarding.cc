@@ -88,6 +88,12 @@ void encode_settings(const query::SettingValues* settings, v1::Settings* message
   }
 }
 
+query::SettingValues settings_of(const v1::Settings& message) {
+  query::SettingValues values(message.values().begin(), message.values().end());
+  values.erase(std::string(query::kTemporarySchemaSetting));  // a node's own
+  return values;
+}
+
 Forwarding::Forwarding(QueryRouter* router, primary::Engine* engine)
     : router_(router), secondary_(dynamic_cast<SecondaryEngine*>(engine)), client_id_(draw_client_id()) {}
 

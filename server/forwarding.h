@@ -33,6 +33,8 @@ class StepStream;
 
 // A session's, for another node. settings: null = none.
 void encode_settings(const query::SettingValues* settings, v1::Settings* message);
+// Those of another node's session.
+query::SettingValues settings_of(const v1::Settings& message);
 
 // Transactions of a secondary's sessions, which the primary runs. Each has an identity and is sent again under it until
 // its outcome is known, to another primary, too: it is done once. Threads: any.

@@ -143,9 +143,7 @@ Status append_typed_row(const v1::Row& row, query::ResultSet* result) {
 Status read_result(const v1::CallResult& from, query::ResultSet* result) {
   result->clear();
   result->columns = columns_of(from.columns());
-  result->command_tag = from.command_tag();
-  result->affected_rows = from.affected_rows();
-  result->notices.assign(from.notices().begin(), from.notices().end());
+  read_end(from, result);
   for (const v1::Row& row : from.rows()) SCYPER_RETURN_IF_ERROR(append_typed_row(row, result));
   return Status();
 }

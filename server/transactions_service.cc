@@ -7,7 +7,7 @@
 #include "caller.h"
 #include "deadline.h"
 #include "errors.h"
-#include "query/search_path.h"
+#include "forwarding.h"
 #include "server/messages.h"
 #include "stream_session.h"
 #include "typed_values.h"
@@ -47,8 +47,7 @@ struct UnaryCall final : UnaryRpc<v1::CallRequest, v1::CallResponse>, Completion
   const v1::Call& call() const { return request().call(); }
   void take_settings() {
     if (!call().has_settings()) return;
-    session_settings.insert(call().settings().values().begin(), call().settings().values().end());
-    session_settings.erase(std::string(query::kTemporarySchemaSetting));  // a node's own
+    session_settings = settings_of(call().settings());
     settings = &session_settings;
     changed_settings = &changed;
   }

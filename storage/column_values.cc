@@ -13,10 +13,6 @@ constexpr uint16_t kAllRows = 0xffff;  // in place of the partition
 constexpr uint32_t kCellBytesMax = 24;
 constexpr size_t kRowBytesAbout = 32;  // of a value with all around it
 
-void pause_between_values() {
-  if (Pauses::current != nullptr) Pauses::current->step();
-}
-
 // As an insert of a row with only this column, which may be NULL.
 void append_row(TableId table, uint16_t partition, const SqlType& type, const Datum& value, std::string* out) {
   *out += row_change_prefix(RowChangeKind::kInsert, table, {});
@@ -68,7 +64,7 @@ class Reader {
     while (true) {
       SCYPER_ASSIGN_OR_RETURN(const bool more, reader.next(&change));
       if (!more) break;
-      pause_between_values();
+      Pauses::step_if_any();
       SCYPER_RETURN_IF_ERROR(add(change));
     }
     return check_rows();
@@ -141,7 +137,7 @@ void append_column_values(const Table& table, const SqlType& type, std::span<con
   size_t row = 0;
   for (uint32_t partition = 0; partition < table.partition_count(); ++partition) {
     for (uint64_t left = table.partition(partition)->live_tuples; left > 0; --left) {
-      pause_between_values();
+      Pauses::step_if_any();
       append_row(id, static_cast<uint16_t>(partition), type, values[row++], out);
     }
   }

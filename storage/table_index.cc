@@ -40,7 +40,7 @@ Status fill_ordered(TablePartition* partition, const IndexPlan& plan, uint32_t n
   Status status;
   ChunkReader reader(partition, plan.columns);
   reader.for_each([&](Tid tid, const char* chunk, uint32_t offset) {
-    if (Pauses::current != nullptr) Pauses::current->step();
+    Pauses::step_if_any();
     const RowKey info = encode_row_key(plan, chunk, offset, tid, key);
     status = insert_built(partition, number, index, ordered, key, info, tid, format);
     return status.ok();

@@ -18,22 +18,13 @@
 namespace scyper::storage {
 namespace {
 
-// Between two rows, where nobody changes the table meanwhile.
-void pause_between() {
-  if (Pauses::current != nullptr) Pauses::current->step();
-}
-
-void pause_now() {
-  if (Pauses::current != nullptr) Pauses::current->pause();
-}
-
 // The live tuples of a partition, as they lie or by primary key or row id.
 StatusOr<std::vector<Tid>> tuples_of(const TablePartition* partition, bool by_identity) {
   std::vector<Tid> tids;
   tids.reserve(partition->live_tuples);
   for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
     if (is_live(partition, tid)) tids.push_back(tid);
-    pause_between();
+    Pauses::step_if_any();
   }
   if (!by_identity) return tids;
   const TableSchema& schema = *partition->plan->schema;
@@ -42,7 +33,7 @@ StatusOr<std::vector<Tid>> tuples_of(const TablePartition* partition, bool by_id
   size_t primary = 0;
   while (primary < schema.indexes.size() && !schema.indexes[primary].primary) ++primary;
   for (Tid tid : tids) {
-    pause_between();
+    Pauses::step_if_any();
     if (primary == schema.indexes.size()) {
       char id[sizeof(uint64_t)];
       const auto column = static_cast<uint32_t>(partition->plan->row_id_column);
@@ -200,7 +191,7 @@ class Rebuild {
       if (live[i] == 0) free_position(to, (Tid{number} << kChunkShift) + i);
     }
     for (uint32_t c = 0; c < sources_.size(); ++c) {
-      pause_now();
+      Pauses::pause_if_any();
       if (is_copied(c)) {
         copy_column(old, chunk, c, used);
       } else if (sources_[c] >= 0) {
@@ -216,7 +207,7 @@ class Rebuild {
     if (add_chunk(to, kChunkTuples) == nullptr) return out_of_memory();
     const Tid first = Tid{number} << kChunkShift;
     for (uint32_t i = kChunkTuples; i-- > 0;) {
-      pause_between();
+      Pauses::step_if_any();
       const Tid tid = first + i;
       if (from->frozen[number].state == ChunkState::kEmpty || !has_tuple(from, tid)) {
         free_position(to, tid);
@@ -300,7 +291,7 @@ class Rebuild {
     const char* live = to->chunks[number] + to->plan->live_offset;
     for (uint32_t i = 0; i < kChunkTuples; ++i) {
       if (live[i] == 0) continue;
-      pause_between();
+      Pauses::step_if_any();
       SCYPER_RETURN_IF_ERROR(visit(first + i));
     }
     return Status();
@@ -314,7 +305,7 @@ class Rebuild {
     if (columns.empty()) return Status();
     SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> tids, tuples_of(from, by_identity_));
     for (const Tid tid : tids) {
-      pause_between();
+      Pauses::step_if_any();
       for (const uint32_t c : columns) SCYPER_RETURN_IF_ERROR(store(to, tid, c, columns_[c].values[row_]));
       ++row_;
     }
@@ -365,7 +356,7 @@ StatusOr<std::vector<size_t>> places_by_identity(const Table& table) {
     SCYPER_ASSIGN_OR_RETURN(const std::vector<Tid> ordered, tuples_of(table.partition(i), true));
     const size_t before = places.size();
     for (const Tid tid : ordered) {
-      pause_between();
+      Pauses::step_if_any();
       const auto place = std::lower_bound(lying.begin(), lying.end(), tid) - lying.begin();
       places.push_back(before + static_cast<size_t>(place));
     }

@@ -9,16 +9,13 @@ Prints requests/s that went well (goodput), their ratio, and the geometric mean 
 """
 import argparse
 import json
-import math
-import os
 import pathlib
 import re
 import shutil
-import statistics
 import subprocess
 import tempfile
 
-from interactive import TREE, start_node
+from interactive import both_servers, geometric_mean
 
 BENCHMARKS = "tpcc,smallbank,tatp,ycsb,voter,seats,auctionmark,epinions"
 LOAD_SECONDS_MAX = 900
@@ -64,7 +61,7 @@ def measure(servers, options):
             cells.append({"benchmark": benchmark, "terminals": terminals, "loaded": loaded, **figures, "ratio": ratio})
     ratios = [cell["ratio"] for cell in cells if cell["ratio"]]
     return {"isolation": options.isolation, "cells": cells, "least": min(ratios, default=None),
-            "geometric_mean": math.exp(statistics.mean(map(math.log, ratios))) if ratios else None}
+            "geometric_mean": geometric_mean(ratios) if ratios else None}
 
 
 def main():
@@ -79,20 +76,10 @@ def main():
     options = parser.parse_args()
     if shutil.which("java") is None:
         raise SystemExit("benchbase.py needs java (Debian: default-jre-headless)")
-    with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder).chmod(0o755)
-        postgres_folder = f"{folder}/postgres"
-        node, port = start_node(options.scyperd, folder)
-        try:
-            subprocess.run([TREE / "tools/postgres-server", "start", postgres_folder], check=True, stdout=subprocess.DEVNULL,
-                           env=dict(os.environ, POSTGRES_LISTEN="1"))
-            servers = [Server("scyper", f"jdbc:postgresql://127.0.0.1:{port}/scyper", "scyper"),
-                       Server("postgres", "jdbc:postgresql://127.0.0.1:5432/postgres", "postgres")]
-            print(json.dumps(measure(servers, options), indent=2))
-        finally:
-            node.terminate()
-            node.wait()
-            subprocess.run([TREE / "tools/postgres-server", "stop", postgres_folder], check=False)
+    with both_servers(options.scyperd, POSTGRES_LISTEN="1") as (_, port, _):
+        servers = [Server("scyper", f"jdbc:postgresql://127.0.0.1:{port}/scyper", "scyper"),
+                   Server("postgres", "jdbc:postgresql://127.0.0.1:5432/postgres", "postgres")]
+        print(json.dumps(measure(servers, options), indent=2))
 
 
 if __name__ == "__main__":

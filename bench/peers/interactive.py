@@ -13,8 +13,10 @@ Parts:
 Figures are medians of the rounds.
 """
 import argparse
+import contextlib
 import json
 import math
+import os
 import pathlib
 import re
 import statistics
@@ -165,6 +167,23 @@ def start_node(scyperd, folder):
     raise SystemExit("the node did not open its socket")
 
 
+@contextlib.contextmanager
+def both_servers(scyperd, **environment):
+    """A node and PostgreSQL, to the end of the `with`: their folders and the node's port. environment: of tools/postgres-server."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder).chmod(0o755)
+        postgres_folder = f"{folder}/postgres"
+        node, port = start_node(scyperd, folder)
+        try:
+            subprocess.run([TREE / "tools/postgres-server", "start", postgres_folder], check=True, stdout=subprocess.DEVNULL,
+                           env=dict(os.environ, **environment))
+            yield folder, port, postgres_folder
+        finally:
+            node.terminate()
+            node.wait()
+            subprocess.run([TREE / "tools/postgres-server", "stop", postgres_folder], check=False)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scyperd")
@@ -174,23 +193,15 @@ def main():
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("-o", "--output", choices=["json"], default="json")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        postgres_folder, scripts = f"{folder}/postgres", pathlib.Path(folder) / "scripts"
-        pathlib.Path(folder).chmod(0o755)
+    with both_servers(options.scyperd) as (folder, port, postgres_folder):
+        scripts = pathlib.Path(folder) / "scripts"
         scripts.mkdir()
         for name, text in SCRIPTS.items():
             (scripts / name).write_text(text)
-        node, port = start_node(options.scyperd, folder)
-        try:
-            subprocess.run([TREE / "tools/postgres-server", "start", postgres_folder], check=True, stdout=subprocess.DEVNULL)
-            servers = [Server("scyper", folder, port, "scyper", "scyper"), Server("postgres", postgres_folder, 5432, "postgres", "postgres")]
-            for server in servers:
-                server.prepare(options.scale)
-            print(json.dumps({part: PARTS[part](servers, options, scripts) for part in options.parts.split(",")}, indent=2))
-        finally:
-            node.terminate()
-            node.wait()
-            subprocess.run([TREE / "tools/postgres-server", "stop", postgres_folder], check=False)
+        servers = [Server("scyper", folder, port, "scyper", "scyper"), Server("postgres", postgres_folder, 5432, "postgres", "postgres")]
+        for server in servers:
+            server.prepare(options.scale)
+        print(json.dumps({part: PARTS[part](servers, options, scripts) for part in options.parts.split(",")}, indent=2))
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ namespace scyper::query {
 void enter_alone(const DatabaseOptions& options, storage::ChangeLog* log, ScratchArena* scratch, ResultSet* result,
                  ExecContext* context);
 
-// The rows of one that has no arguments, with now() as given. What it changes is taken back; has_changed: whether it
-// has changed rows. Pauses where its thread's work does (storage/pauses.h).
+// The rows of a program that has no arguments, with now() as given. Its changes are taken back; has_changed: whether
+// there were any. Pauses where its thread's work does (storage/pauses.h).
 StatusOr<ResultSet> query_alone(const DatabaseOptions& options, storage::Arena* arena, const Program& program,
                                 int64_t time_us, bool* has_changed);
 

@@ -430,14 +430,15 @@ bool DatabaseImpl::has_temporary_tables(std::string_view session_schema) const {
 
 namespace {
 
-// What the definition has drawn, and how far its sequences have gone then.
+// Appends the values that the definition has drawn, and the states of its sequences.
 Status log_values(const Definer& definer, const Catalog* next, DefinitionRun* run) {
+  if (!run->wants_rows) return Status();
   std::string changes;
   for (const SequenceId id : definer.drawn_sequences())
     if (const storage::Sequence* sequence = next == nullptr ? nullptr : next->find_sequence(id); sequence != nullptr)
       storage::append_sequence_state(id, sequence->state(), &changes);
   const std::string& values = definer.kept_values();
-  if (!run->wants_rows || (values.empty() && changes.empty())) return Status();
+  if (values.empty() && changes.empty()) return Status();
   if (values.size() + changes.size() > run->row_bytes_max)
     return with_hint(sql_error("53400", absl::StrCat("the values that the definition draws take ", values.size(),
                                                      " bytes of the log, ", run->row_bytes_max, " are possible")),

@@ -56,10 +56,10 @@ class Definer {
     is_repeated_ = true;
     given_values_ = values;
   }
-  // Whether the log is to get such values; and what it gets.
+  // The log is to get such values; kept_values() has them.
   void keep_values() { keeps_values_ = true; }
   const std::string& kept_values() const { return kept_values_; }
-  // Those from which values were drawn: the log gets the states that they have in the end.
+  // The sequences that gave values: the log gets the states that they have in the end.
   const std::set<SequenceId>& drawn_sequences() const { return drawn_sequences_; }
   // Tables stay as they are: others take their place. For definitions that may be taken back.
   void keep_tables() { keeps_tables_ = true; }

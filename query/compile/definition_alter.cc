@@ -396,7 +396,7 @@ bool is_widened(const SqlType& from, const SqlType& to) {
 
 }  // namespace
 
-// What USING, or the column itself, gives in each row. Drawn values are checked by the domain as they are drawn.
+// The values that USING, or the column itself, gives in each row. The domain checks drawn values as they are drawn.
 Status Definer::converted_values(const ast::AlterTableCommand& command, const std::string& name, uint32_t column,
                                  const Domain* domain, TableChange* change) {
   const storage::ColumnDef& definition = change->schema.columns[column];

@@ -173,7 +173,7 @@ Status Definer::convert(const SqlType& from, const storage::ColumnDef& column, s
   values->clear();
   values->reserve(kept.row_count());
   for (size_t row = 0; row < kept.row_count(); row++) {
-    if (storage::Pauses::current != nullptr) storage::Pauses::current->step();
+    storage::Pauses::step_if_any();
     Datum value = kept.value(row, 0);
     if (!value.null && shown != from && !is_float(from.id) &&
         cast_datum(&context, value, shown, from, true, &value) != 0)

@@ -31,9 +31,9 @@ struct SessionStatement {
 
 // A client's session: its settings, its transaction blocks, and where its statements run. The protocols of the node
 // derive from this class, so blocks behave the same over all of them. A derived class reads its client's messages,
-// calls run_statement(), and sends the answers. Invariants: (1) a block that has written runs all its statements in
-// open_; (2) after an error a block takes nothing
-//   but its end, or ROLLBACK TO; (3) a session that ends takes its block back.
+// calls run_statement(), and sends the answers.
+// Invariants: (1) A block that has written runs all its statements in open_. (2) After an error a block takes only its
+// end, or ROLLBACK TO. (3) A session that ends takes its block back.
 // Threads: cancel() and hang_up() any; all else one, which also destroys the session.
 class BlockSession {
  public:

@@ -4,20 +4,14 @@
 
 #include "base/bounded_work.h"
 #include "base/internal_error.h"
+#include "forwarding.h"
 #include "primary/blocks.h"
-#include "query/search_path.h"
 #include "server/messages.h"
 #include "server/packed.h"
 
 namespace scyper::server {
 
 namespace {
-
-query::SettingValues settings_of(const v1::Settings& settings) {
-  query::SettingValues values(settings.values().begin(), settings.values().end());
-  values.erase(std::string(query::kTemporarySchemaSetting));  // a node's own
-  return values;
-}
 
 Status no_block() { return sql_error("08P01", "the stream has no transaction that was passed on"); }
 

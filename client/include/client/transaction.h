@@ -28,11 +28,11 @@ struct TransactionOptions {
 };
 
 // A transaction of several statements on a node, which is open while its client thinks: BEGIN ... COMMIT
-// (docs/postgres_protocol.md says what blocks do). Other transactions run meanwhile. What was not committed is taken
-// back when it is destroyed, or when the connection ends. Errors: those of SQL have their SQLSTATE, and the transaction
-// has failed then (25P02 until its end or ROLLBACK TO). 08006:
-//   the connection has ended, and nothing of the transaction is there. commit(), and a COMMIT by execute(): 40003 where
-//   nobody knows whether it is done.
+// (docs/postgres_protocol.md says what blocks do). Other transactions run meanwhile. The node takes back all that was
+// not committed when this object is destroyed, or when the connection ends.
+// Errors: an error of SQL has its SQLSTATE. The transaction has failed then: it answers 25P02 until its end or
+// ROLLBACK TO. 08006: the connection has ended, and the node has taken the transaction back. 40003: the answer to a
+// COMMIT was lost, and nobody knows whether it is done.
 // Threads: cancel() any; all else one at a time.
 class Transaction {
  public:
@@ -41,7 +41,7 @@ class Transaction {
   ~Transaction();
   Transaction(const Transaction&) = delete;
 
-  // One statement; savepoints, SET, COMMIT and ROLLBACK are some, too. timeout_ms: 57014 beyond it; 0 = none.
+  // Runs a statement, also SAVEPOINT, SET, COMMIT or ROLLBACK. timeout_ms: 57014 beyond it; 0 = none.
   Status execute(std::string_view sql, QueryHandler* handler, uint32_t timeout_ms = 0);
   Status execute(std::string_view sql, query::ResultSet* result, uint32_t timeout_ms = 0);
   // With arguments by the types of its parameters, as describe() says them.
@@ -52,7 +52,7 @@ class Transaction {
   // A transaction that has failed is taken back: 40000 then.
   Status commit();
   Status rollback();
-  // The next one of the same connection, once the last one is over.
+  // Begins the next transaction on the same connection, once the last one is over.
   Status begin(const TransactionOptions& options);
   State state() const { return state_; }
   // The statement that runs ends with 57014. Not from a signal handler.

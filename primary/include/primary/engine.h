@@ -99,8 +99,8 @@ struct StatementLimits {
   const query::SettingValues* settings = nullptr;  // for current_setting(); null = there is no session
   // What set_config() has given to the session: names and values; null = it is not kept.
   std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
-  // Of the parameters, as who runs the statement knows them; null = as the statement says. For another node, which may
-  // know the statement otherwise.
+  // Types of the parameters, as the caller knows them; null = as the statement says. Another node needs them, for it
+  // may know the statement otherwise.
   const std::vector<SqlType>* parameter_types = nullptr;
   uint64_t client_id = 0;  // as in Transaction, for one statement
   uint64_t request_id = 0;

@@ -35,6 +35,14 @@ std::vector<query::ResultColumn> columns_of(const google::protobuf::RepeatedPtrF
 void encode_receipt(const query::Receipt& receipt, v1::Receipt* out);
 query::Receipt receipt_of(const v1::Receipt& receipt);
 
+// What completes the answer of a statement: its tag, the number of its rows, its notices.
+template <typename Message>
+void read_end(const Message& from, query::ResultSet* result) {
+  result->command_tag = from.command_tag();
+  result->affected_rows = from.affected_rows();
+  result->notices.assign(from.notices().begin(), from.notices().end());
+}
+
 // The answer of a call that has not failed, in the typed form. 08P01 when malformed.
 Status read_result(const v1::CallResult& from, query::ResultSet* result);
 

@@ -32,6 +32,13 @@ class Pauses {
 
   // Of the thread; null: none.
   static inline constinit thread_local Pauses* current = nullptr;
+  // The same for code that runs with or without one.
+  static void step_if_any() noexcept {
+    if (current != nullptr) current->step();
+  }
+  static void pause_if_any() noexcept {
+    if (current != nullptr) current->pause();
+  }
 
  private:
   friend class ChangeLog;

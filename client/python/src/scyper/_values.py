@@ -7,7 +7,7 @@ import decimal
 import json
 import operator
 import uuid
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence, Union
 
 from .errors import DataError, ProgrammingError, error_of
 from .proto import scyper_pb2 as pb
@@ -119,7 +119,15 @@ def result_of(message: pb.CallResult) -> Result:
     except DataError as error:
         error.detail = "The transaction was committed."
         raise
-    return Result(columns, rows, message.affected_rows, message.command_tag, list(message.notices))
+    return complete(Result(columns, rows), message)
+
+
+def complete(result: Result, end: Union[pb.CallResult, pb.ExecuteResponse.Complete]) -> Result:
+    """The result, with what the node says at its end."""
+    result.command_tag = end.command_tag
+    result.affected_rows = end.affected_rows
+    result.notices = list(end.notices)
+    return result
 
 
 # --- to the node ---

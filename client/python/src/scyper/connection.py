@@ -23,7 +23,7 @@ from ._cluster import (
     unknown_outcome,
     utf8,
 )
-from ._values import column_of, encode_arguments, result_of, rows_of, type_of
+from ._values import column_of, complete, encode_arguments, result_of, rows_of, type_of
 from .errors import DatabaseError, Error, InterfaceError, error_of
 from .pipeline import Pipeline
 from .proto import scyper_pb2 as pb
@@ -179,10 +179,7 @@ class Connection:
                 elif part.HasField("rows"):
                     current.rows.extend(rows_of(part.rows.rows, current.columns))
                 elif part.HasField("complete"):
-                    current.command_tag = part.complete.command_tag
-                    current.affected_rows = part.complete.affected_rows
-                    current.notices = list(part.complete.notices)
-                    results.append(current)
+                    results.append(complete(current, part.complete))
         except grpc.RpcError as error:
             raise_rpc(error)
 

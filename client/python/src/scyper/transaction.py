@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Sequen
 import grpc
 
 from ._cluster import Node, error_from, error_from_rpc, may_have_been_done, unknown_outcome, utf8
-from ._values import column_of, encode_arguments, rows_of, type_of
+from ._values import column_of, complete, encode_arguments, rows_of, type_of
 from .errors import DatabaseError, Error, InterfaceError, error_of
 from .proto import scyper_pb2 as pb
 from .types import Result, Type
@@ -186,10 +186,7 @@ class Transaction:
         if failure is not None:
             raise failure
         self._described: Tuple[Type, ...] = tuple(type_of(type) for type in answer.description.parameters)
-        result.command_tag = answer.complete.command_tag
-        result.affected_rows = answer.complete.affected_rows
-        result.notices = list(answer.complete.notices)
-        return result
+        return complete(result, answer.complete)
 
     def _end(self) -> None:
         self._is_over = True

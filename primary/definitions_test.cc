@@ -56,14 +56,14 @@ class DefinitionsTest : public testing::TestWithParam<std::tuple<RedoMode, bool>
   }
   std::string digests() {
     std::string text;
-    for (const auto& [name, table] : engine_->catalog()->tables) {
-      const storage::Digest digest = storage::table_digest(*table);
-      absl::StrAppend(&text, name, " ", table->live_tuples(), " ", digest.lo, " ", digest.hi, "\n");
-    }
+    for_each_table(engine_.get(), [&](const std::string& name, const storage::Table& table) {
+      const storage::Digest digest = storage::table_digest(table);
+      absl::StrAppend(&text, name, " ", table.live_tuples(), " ", digest.lo, " ", digest.hi, "\n");
+    });
     return text;
   }
   void check() {
-    for (const auto& [name, table] : engine_->catalog()->tables) storage::check_table(*table);
+    for_each_table(engine_.get(), [](const std::string&, const storage::Table& table) { storage::check_table(table); });
   }
   // Whether the statement is logged as rows.
   bool is_volatile(const char* sql) {

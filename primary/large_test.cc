@@ -85,14 +85,14 @@ class LargeTest : public EngineStatements, public testing::TestWithParam<std::tu
     return rows;
   }
   void check() {
-    for (const auto& [name, table] : engine_->catalog()->tables) storage::check_table(*table);
+    for_each_table(engine_.get(), [](const std::string&, const storage::Table& table) { storage::check_table(table); });
   }
   std::string digests() {
     std::string text;
-    for (const auto& [name, table] : engine_->catalog()->tables) {
-      const storage::Digest digest = storage::table_digest(*table);
+    for_each_table(engine_.get(), [&](const std::string& name, const storage::Table& table) {
+      const storage::Digest digest = storage::table_digest(table);
       text += name + ' ' + std::to_string(digest.lo) + ' ' + std::to_string(digest.hi) + '\n';
-    }
+    });
     return text;
   }
   void expect_same_after_restart() {

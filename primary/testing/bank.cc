@@ -154,22 +154,22 @@ std::string Bank::tag_of(std::string_view sql) {
 
 storage::Digest Bank::digest() {
   storage::Digest sum;
-  Status status = engine_->run_exclusively([this, &sum] {
-    auto catalog = engine_->database().catalog();
-    for (const auto& [name, table] : catalog->tables) {
-      storage::Digest one = storage::table_digest(*table);
-      sum.add(one.lo, one.hi);
-    }
-    return Status();
+  for_each_table(engine_.get(), [&](const std::string&, const storage::Table& table) {
+    const storage::Digest one = storage::table_digest(table);
+    sum.add(one.lo, one.hi);
   });
-  CHECK(status.ok());
   return sum;
 }
 
 void Bank::check_tables() {
-  Status status = engine_->run_exclusively([this] {
-    auto catalog = engine_->database().catalog();
-    for (const auto& [name, table] : catalog->tables) storage::check_table(*table);
+  for_each_table(engine_.get(), [](const std::string&, const storage::Table& table) { storage::check_table(table); });
+}
+
+void for_each_table(PartitionEngine* engine,
+                    const std::function<void(const std::string& name, const storage::Table& table)>& visit) {
+  const Status status = engine->run_exclusively([&] {
+    const auto catalog = engine->database().catalog();
+    for (const auto& [name, table] : catalog->tables) visit(name, *table);
     return Status();
   });
   CHECK(status.ok());

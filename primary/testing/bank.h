@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -41,6 +42,10 @@ class Bank {
   EngineOptions options_;
   std::unique_ptr<PartitionEngine> engine_;
 };
+
+// Visits each table while no transaction and no compaction runs.
+void for_each_table(PartitionEngine* engine,
+                    const std::function<void(const std::string& name, const storage::Table& table)>& visit);
 
 // A transaction with integer arguments that one thread waits for.
 struct Call : Transaction {

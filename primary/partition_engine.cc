@@ -93,6 +93,7 @@ Status PartitionEngine::start(replay::WarmState* warm) {
   database.copy_ahead_rate = options_.copy_ahead_rate;
   database.layout = options_.layout;
   database.execution = options_.execution;
+  database.shared_rows_min = options_.shared_rows_min;
   database.spill_from_bytes = options_.queries.spill_from_bytes();
   database.foreign_files_directory = options_.queries.foreign_files_directory;
   database.frozen_bytes = options_.compaction.frozen_bytes();

@@ -548,10 +548,37 @@ TEST(CompactorTest, DefinitionsOfACompactedTable) {
   std::vector<RebuiltColumn> columns(4);
   for (int i = 0; i < 4; ++i) columns[static_cast<size_t>(i)].from = i;
   auto rebuilt =
-      rebuild_table(*fixture.table, fixture.table->schema(), 1, fixture.store.arena.get(), columns, true, plain_text);
+      rebuild_table(fixture.table.get(), fixture.table->schema(), columns, true, plain_text, RebuildMode::kCopies);
   ASSERT_TRUE(rebuilt.ok()) << rebuilt.status();
   EXPECT_EQ(table_digest(**rebuilt), table_digest(*fixture.table));
   check_table(**rebuilt);
+}
+
+// Hot chunks are in both tables; of the others the new one has hot ones of its own.
+TEST(CompactorTest, ACompactedTableIsWidened) {
+  for (const bool is_taken_back : {true, false}) {
+    Random random(test_seed());
+    Fixture fixture;
+    fixture.append(40'000, &random);
+    fixture.compact();
+    fixture.append(3'000, &random);
+    const Digest before = table_digest(*fixture.table);
+    TableSchema schema = fixture.table->schema();
+    schema.columns.push_back({"more", make_type(TypeId::kText), false});
+    const std::string text(100, 'x');
+    std::vector<RebuiltColumn> columns(5);
+    for (int i = 0; i < 4; ++i) columns[static_cast<size_t>(i)].from = i;
+    columns[4].values = {string_datum(text.data(), text.size())};
+    auto next = rebuild_table(fixture.table.get(), schema, columns, true, plain_text, RebuildMode::kShares);
+    ASSERT_TRUE(next.ok()) << next.status();
+    EXPECT_EQ(table_digest(*fixture.table), before);
+    EXPECT_EQ((*next)->live_tuples(), fixture.table->live_tuples());
+    if (!is_taken_back) fixture.table->release();
+    if (is_taken_back) next->reset();
+    const Table& left = is_taken_back ? *fixture.table : **next;
+    check_table(left);
+    if (is_taken_back) EXPECT_EQ(table_digest(left), before);
+  }
 }
 
 // Redo of a table without a key finds rows that the compactor has moved.

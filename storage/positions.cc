@@ -10,6 +10,16 @@
 
 namespace scyper::storage {
 
+ChunkHeader* new_header(void* memory, const RowPlan& plan) noexcept {
+  auto* header = new (memory) ChunkHeader();
+  header->bytes = header->bytes_used = plan.chunk_bytes;
+  return header;
+}
+
+void free_chunk(Arena* arena, char* chunk) noexcept {
+  arena->free(chunk, reinterpret_cast<const ChunkHeader*>(chunk)->bytes);
+}
+
 bool grow_directory(TablePartition* partition) noexcept {
   const uint32_t capacity = std::max(8u, partition->chunk_capacity * 2);
   char** chunks = new (std::nothrow) char*[capacity];
@@ -34,8 +44,7 @@ Tid take_new_chunk_position(TablePartition* partition) noexcept {
   if (partition->chunk_count == partition->chunk_capacity && !grow_directory(partition)) return kNoTid;
   void* chunk = partition->table->arena()->allocate(partition->plan->chunk_bytes);
   if (chunk == nullptr) return kNoTid;
-  auto* header = new (chunk) ChunkHeader();
-  header->used = 1;
+  new_header(chunk, *partition->plan)->used = 1;
   partition->chunks[partition->chunk_count] = static_cast<char*>(chunk);
   partition->changed[partition->chunk_count] = kChangedForArchive;
   const Tid tid = uint64_t{partition->chunk_count} << kChunkShift;

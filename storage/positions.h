@@ -9,6 +9,10 @@
 namespace scyper::storage {
 
 Tid take_new_chunk_position(TablePartition* partition) noexcept;
+// Of a chunk that begins at `memory`.
+ChunkHeader* new_header(void* memory, const RowPlan& plan) noexcept;
+// Frees a chunk that is not frozen.
+void free_chunk(Arena* arena, char* chunk) noexcept;
 // Room for more chunks; false: no memory.
 bool grow_directory(TablePartition* partition) noexcept;
 

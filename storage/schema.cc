@@ -56,15 +56,19 @@ struct ChunkCursor {
   }
 };
 
+ColumnAccess unplaced(const SqlType& type) { return {cell_kind_of(type), cell_bytes_of(type), 0, 0, 0, 0}; }
+
+void place_column(ColumnAccess* access, bool not_null, ChunkCursor* cursor) {
+  access->value_stride = access->cell_bytes;
+  access->value_offset = static_cast<uint32_t>(cursor->add_vector(access->cell_bytes));
+  if (not_null) return;
+  access->null_stride = 1;
+  access->null_offset = static_cast<uint32_t>(cursor->add_vector(1));
+}
+
 void place_columns(TableLayout* layout, const TableSchema& schema, ChunkCursor* cursor) {
-  for (size_t i = 0; i < schema.columns.size(); ++i) {
-    ColumnAccess& access = layout->columns[i];
-    access.value_stride = access.cell_bytes;
-    access.value_offset = static_cast<uint32_t>(cursor->add_vector(access.cell_bytes));
-    if (schema.columns[i].not_null) continue;
-    access.null_stride = 1;
-    access.null_offset = static_cast<uint32_t>(cursor->add_vector(1));
-  }
+  for (size_t i = 0; i < schema.columns.size(); ++i)
+    place_column(&layout->columns[i], schema.columns[i].not_null, cursor);
 }
 
 void place_rows(TableLayout* layout, const TableSchema& schema, ChunkCursor* cursor) {
@@ -96,9 +100,7 @@ void place_rows(TableLayout* layout, const TableSchema& schema, ChunkCursor* cur
 uint64_t place_all(TableLayout* layout, const TableSchema& schema) {
   ChunkCursor cursor;
   layout->columns.clear();
-  for (const ColumnDef& column : schema.columns) {
-    layout->columns.push_back({cell_kind_of(column.type), cell_bytes_of(column.type), 0, 0, 0, 0});
-  }
+  for (const ColumnDef& column : schema.columns) layout->columns.push_back(unplaced(column.type));
   if (schema.layout == Layout::kColumn) {
     place_columns(layout, schema, &cursor);
   } else {
@@ -190,6 +192,27 @@ TableLayout make_layout(const TableSchema& schema) {
   TableLayout layout;
   const uint64_t bytes = place_all(&layout, schema);
   CHECK(bytes <= kMaxChunkBytes);
+  layout.chunk_bytes = static_cast<uint32_t>(bytes);
+  return layout;
+}
+
+std::optional<TableLayout> extend_layout(const TableLayout& old, const TableSchema& schema,
+                                         const std::vector<int>& kept) {
+  TableLayout layout;
+  layout.live_offset = old.live_offset;
+  layout.free_offset = old.free_offset;
+  ChunkCursor cursor{old.chunk_bytes};
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    ColumnAccess& access = layout.columns.emplace_back(unplaced(schema.columns[i].type));
+    if (kept[i] >= 0) {
+      access = old.columns[static_cast<size_t>(kept[i])];
+    } else {
+      place_column(&access, schema.columns[i].not_null, &cursor);
+    }
+    if (cursor.bytes > kMaxChunkBytes) return std::nullopt;
+  }
+  const uint64_t bytes = round_up(cursor.bytes, 4096);
+  if (bytes > kMaxChunkBytes) return std::nullopt;
   layout.chunk_bytes = static_cast<uint32_t>(bytes);
   return layout;
 }

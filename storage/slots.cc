@@ -80,12 +80,12 @@ bool grow_slots(TablePartition* partition, uint32_t capacity) noexcept {
   return true;
 }
 
-void free_slots(TablePartition* partition) noexcept {
+void free_slots(TablePartition* partition, bool frees_texts) noexcept {
   for (uint64_t i = 0; partition->frozen != nullptr && i < partition->chunk_count; ++i) {
     FrozenSlot& slot = partition->frozen[i];
     if (slot.chunk != nullptr) {
-      if (partition->heap->large_bytes() > 0) free_cold_payloads(partition, slot, false);
-      partition->table->arena()->free(slot.chunk, partition->plan->chunk_bytes);
+      if (frees_texts) free_cold_payloads(partition, slot, false);
+      free_chunk(partition->table->arena(), slot.chunk);
       store_of(partition)->cold_chunks.fetch_sub(1, std::memory_order_relaxed);
     } else if (slot.state == ChunkState::kFrozen) {
       retire_image(partition, &slot);
@@ -178,7 +178,7 @@ void make_frozen(TablePartition* partition, uint64_t chunk, const char* image) n
   CHECK(slot.state == ChunkState::kCold && header.count == kChunkTuples);
   slot.invalid = find_dead(slot.chunk + partition->plan->live_offset, kChunkTuples);
   free_cold_payloads(partition, slot, false);
-  partition->table->arena()->free(slot.chunk, partition->plan->chunk_bytes);
+  free_chunk(partition->table->arena(), slot.chunk);
   slot.chunk = nullptr;
   slot.live_before.reset();
   slot.image = image;
@@ -276,7 +276,7 @@ bool refill_empty(TablePartition* partition) noexcept {
     if (partition->frozen[chunk].state != ChunkState::kEmpty) continue;
     void* memory = partition->table->arena()->allocate(partition->plan->chunk_bytes);
     if (memory == nullptr) return false;
-    auto* header = new (memory) ChunkHeader();
+    auto* header = new_header(memory, *partition->plan);
     header->used = kChunkTuples;
     partition->chunks[chunk] = static_cast<char*>(memory);
     partition->changed[chunk] = kChangedForArchive;

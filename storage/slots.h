@@ -9,7 +9,8 @@ constexpr uint32_t kQuietWindows = 2;  // that nobody uses a chunk: then it is c
 
 bool grow_slots(TablePartition* partition, uint32_t capacity) noexcept;  // false: no memory
 // When the partition's rows are given up; before its chunks' directory.
-void free_slots(TablePartition* partition) noexcept;
+// frees_texts: what cold chunks refer to in the heap goes, too, not with the heap.
+void free_slots(TablePartition* partition, bool frees_texts) noexcept;
 
 // The last chunk counts as full: its unused positions are without tuples. False: it is not the last, or has none.
 bool seal(TablePartition* partition, uint64_t chunk) noexcept;

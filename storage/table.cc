@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "positions.h"
 #include "row_plan.h"
+#include "shared_rows.h"
 #include "slots.h"
 #include "storage/change_log.h"
 #include "storage/string_heap.h"
@@ -16,15 +17,15 @@ namespace {
 std::string quoted(const std::string& name) { return '"' + name + '"'; }
 
 // Without its indexes, and without its heap.
-void free_rows(Arena* arena, const TableLayout& layout, TablePartition* partition) {
+void free_rows(Arena* arena, TablePartition* partition) {
   // large payloads are blocks of the arena of their own; the others go with the heap
   for (Tid tid = 0; tid < partition->tuple_limit && partition->heap->large_bytes() > 0; ++tid) {
     if (chunk_of(partition, tid) != nullptr && is_live(partition, tid)) free_payloads(partition, tid);
   }
   for (uint32_t i = 0; i < partition->chunk_count; ++i) {
-    if (partition->chunks[i] != nullptr) arena->free(partition->chunks[i], layout.chunk_bytes);
+    if (partition->chunks[i] != nullptr) free_chunk(arena, partition->chunks[i]);
   }
-  free_slots(partition);
+  free_slots(partition, /*frees_texts=*/partition->heap->large_bytes() > 0);
   delete[] std::exchange(partition->chunks, nullptr);
   delete[] std::exchange(partition->changed, nullptr);
   delete std::exchange(partition->heap, nullptr);
@@ -33,10 +34,15 @@ void free_rows(Arena* arena, const TableLayout& layout, TablePartition* partitio
   partition->chunk_count = partition->chunk_capacity = partition->free_chunk = 0;
 }
 
+// Rows of tables that are too wide to be made.
+Status too_wide(const TableSchema& schema) {
+  return sql_error("54000", "rows of table " + quoted(schema.name) + " are too wide");
+}
+
 }  // namespace
 
-Table::Table(TableSchema schema, Arena* arena) : arena_(arena), plan_(std::make_unique<RowPlan>()) {
-  layout_ = make_layout(schema);
+Table::Table(TableSchema schema, TableLayout layout, Arena* arena)
+    : arena_(arena), layout_(std::move(layout)), plan_(std::make_unique<RowPlan>()) {
   publish(std::make_unique<const TableSchema>(std::move(schema)));
 }
 
@@ -51,16 +57,38 @@ StatusOr<std::unique_ptr<Table>> Table::create(TableSchema schema, uint32_t part
     if (is_storable(column.type.id)) continue;
     return sql_error("42P16", "column " + quoted(column.name) + " has pseudo-type " + type_name(column.type));
   }
-  if (chunk_bytes_of(schema) > kMaxChunkBytes) {
-    return sql_error("54000", "rows of table " + quoted(schema.name) + " are too wide");
-  }
+  if (chunk_bytes_of(schema) > kMaxChunkBytes) return too_wide(schema);
   if (schema.scheme == PartitionScheme::kShared) partitions = 1;
-  std::unique_ptr<Table> table(new Table(std::move(schema), arena));
+  TableLayout layout = make_layout(schema);
+  std::unique_ptr<Table> table(new Table(std::move(schema), std::move(layout), arena));
   SCYPER_ASSIGN_OR_RETURN(*table->plan_, make_row_plan(table->schema(), table->layout_));
-  SCYPER_RETURN_IF_ERROR(table->add_partitions(partitions));
+  table->add_partitions(partitions);
+  for (TablePartition* partition : table->partitions_) partition->heap = new StringHeap(arena);
   for (uint32_t i = 0; i < table->schema().indexes.size(); ++i) {
     SCYPER_RETURN_IF_ERROR(table->add_index_structures(i));
   }
+  return table;
+}
+
+StatusOr<std::unique_ptr<Table>> Table::create_sharing(Table* old, TableSchema schema, TableLayout layout,
+                                                       const std::vector<int>& kept) {
+  CHECK(kept.size() == schema.indexes.size());
+  std::unique_ptr<Table> table(new Table(std::move(schema), std::move(layout), old->arena_));
+  SCYPER_ASSIGN_OR_RETURN(*table->plan_, make_row_plan(table->schema(), table->layout_));
+  table->add_partitions(old->partition_count());
+  if (old->shared_rows_ == nullptr) old->shared_rows_ = std::make_shared<SharedRows>(old);
+  table->shared_rows_ = old->shared_rows_;
+  table->shared_rows_->add(table.get());
+  for (uint32_t i = 0; i < old->partition_count(); ++i) {
+    TablePartition* to = table->partitions_[i];
+    const TablePartition* from = old->partitions_[i];
+    to->heap = from->heap;
+    to->free_chunk = from->free_chunk;
+    for (size_t index = 0; index < kept.size(); ++index)
+      if (kept[index] >= 0) to->indexes[index] = from->indexes[kept[index]];
+  }
+  for (uint32_t i = 0; i < kept.size(); ++i)
+    if (kept[i] < 0) SCYPER_RETURN_IF_ERROR(table->add_index_structures(i));
   return table;
 }
 
@@ -71,31 +99,32 @@ void Table::allow_freezing(FrozenMemory* memory) {
 
 Table::~Table() {
   if (frozen_store_ != nullptr) frozen_store_->gate->close();
+  if (shared_rows_ != nullptr && shared_rows_->leave(this)) return;
   for (uint32_t i = 0; i < kMaxIndexesPerTable; ++i) destroy_index(i);
-  for (TablePartition* partition : partitions_) free_rows(arena_, layout_, partition);
+  for (TablePartition* partition : partitions_) free_rows(arena_, partition);
 }
 
 void Table::release() {
   if (frozen_store_ != nullptr) frozen_store_->gate->close();
-  for (uint32_t i = 0; i < kMaxIndexesPerTable; ++i) destroy_index(i);
+  const bool is_left = shared_rows_ != nullptr && shared_rows_->leave(this);
+  shared_rows_ = nullptr;
+  for (uint32_t i = 0; i < kMaxIndexesPerTable && !is_left; ++i) destroy_index(i);
   for (TablePartition* partition : partitions_) {
-    free_rows(arena_, layout_, partition);
+    if (!is_left) free_rows(arena_, partition);
     partition->heap = new StringHeap(arena_);
   }
 }
 
-Status Table::add_partitions(uint32_t count) {
+void Table::add_partitions(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     owned_.push_back(std::make_unique<TablePartition>());
     TablePartition* partition = owned_.back().get();
-    partition->heap = new StringHeap(arena_);
     partition->table = this;
     partition->partition = i;
     partition->partitions = count;
     partition->plan = plan_.get();
     partitions_.push_back(partition);
   }
-  return absl::OkStatus();
 }
 
 Status Table::add_index_structures(uint32_t index) {
@@ -108,7 +137,9 @@ Status Table::add_index_structures(uint32_t index) {
 }
 
 void Table::destroy_index(uint32_t index) {
-  for (TablePartition* partition : partitions_) {
+  for (uint32_t i = 0; i < partitions_.size(); ++i) {
+    TablePartition* partition = partitions_[i];
+    if (shared_rows_ != nullptr && shared_rows_->drop_index(this, i, index)) continue;
     PartitionIndex& entry = partition->indexes[index];
     delete entry.ordered;
     delete entry.hash;

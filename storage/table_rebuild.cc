@@ -10,7 +10,9 @@
 
 #include "base/check.h"
 #include "change_status.h"
+#include "positions.h"
 #include "row_index.h"
+#include "shared_rows.h"
 #include "storage/column_values.h"
 #include "storage/pauses.h"
 #include "tuple_place.h"
@@ -101,35 +103,134 @@ bool fits_in_cell(const ColumnAccess& access, const Datum& value) {
   return access.kind == CellKind::kShortString && value.size() < access.cell_bytes;
 }
 
-// Rows keep their places, so that chunks are copied column by column.
+constexpr int kNumbered = -2;  // in place of a column of the old table: a new row id
+
+// By column of the new table: its position in the old one; -1: its values; kNumbered.
+std::vector<int> sources_of(const TableSchema& old, const TableSchema& schema,
+                            const std::vector<RebuiltColumn>& columns) {
+  std::vector<int> sources;
+  for (const RebuiltColumn& column : columns) sources.push_back(column.from);
+  if (schema.has_row_id) sources.push_back(old.has_row_id ? static_cast<int>(old.columns.size()) - 1 : kNumbered);
+  CHECK(sources.size() == schema.columns.size());
+  return sources;
+}
+
+// Cells of consecutive tuples.
+struct CellRun {
+  uint32_t offset;
+  uint32_t stride;
+};
+
+// What the new table has of the old one without a copy.
+struct SharedParts {
+  TableLayout layout;
+  std::vector<int> columns;   // by column: that of the old table whose cells it has, or -1
+  std::vector<int> indexes;   // likewise
+  std::vector<CellRun> runs;  // all cells of the old table
+};
+
+std::vector<CellRun> cell_runs(const TableLayout& layout) {
+  std::vector<CellRun> runs = {{layout.live_offset, 1}, {layout.free_offset, sizeof(uint16_t)}};
+  CellRun rows{UINT32_MAX, 0};  // the row layout's
+  auto add = [&](uint32_t offset, uint32_t stride, uint32_t bytes) {
+    if (stride == bytes) return runs.push_back({offset, stride});
+    rows = {std::min(rows.offset, offset), stride};
+  };
+  for (const ColumnAccess& access : layout.columns) {
+    add(access.value_offset, access.value_stride, access.cell_bytes);
+    if (access.null_offset != 0) add(access.null_offset, access.null_stride, 1);
+  }
+  if (rows.stride != 0) runs.push_back(rows);
+  return runs;
+}
+
+bool has_same_cells(const ColumnDef& column, const ColumnDef& old) {
+  return column.not_null == old.not_null && cell_kind_of(column.type) == cell_kind_of(old.type) &&
+         cell_bytes_of(column.type) == cell_bytes_of(old.type);
+}
+
+// The position of the same index in the old table, or -1: its keys have the same bytes.
+int kept_index(const IndexDef& index, const TableSchema& schema, const TableSchema& old,
+               const std::vector<int>& columns) {
+  for (size_t i = 0; i < old.indexes.size(); ++i) {
+    IndexDef expected = index;
+    for (uint32_t& column : expected.columns) {
+      const int from = columns[column];
+      if (from < 0 || !(schema.columns[column].type == old.columns[static_cast<size_t>(from)].type)) return -1;
+      column = static_cast<uint32_t>(from);
+    }
+    const IndexDef& at = old.indexes[i];
+    if (at.id == expected.id && at.columns == expected.columns && at.descending == expected.descending &&
+        at.unique == expected.unique && at.partial == expected.partial)
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// nullopt: the new table has to have chunks of its own.
+std::optional<SharedParts> shared_parts(const Table& old, const TableSchema& schema, const std::vector<int>& sources) {
+  constexpr uint64_t kWasteMax = 4;  // a quarter
+  constexpr int kColumnsBesideRowsMax = 8;
+  const TableSchema& before = old.schema();
+  SharedParts parts;
+  std::vector<bool> is_kept(before.columns.size(), false);
+  for (size_t c = 0; c < sources.size(); ++c) {
+    if (sources[c] == kNumbered) return std::nullopt;
+    const auto from = static_cast<size_t>(std::max(sources[c], 0));
+    const bool keeps = sources[c] >= 0 && !is_kept[from] && has_same_cells(schema.columns[c], before.columns[from]);
+    parts.columns.push_back(keeps ? sources[c] : -1);
+    if (keeps) is_kept[from] = true;
+  }
+  // texts of cells that nobody reads any more would stay
+  for (size_t c = 0; c < is_kept.size(); ++c)
+    if (!is_kept[c] && may_have_payload(old.layout().columns[c].kind)) return std::nullopt;
+  std::optional<TableLayout> layout = extend_layout(old.layout(), schema, parts.columns);
+  const uint64_t least = chunk_bytes_of(schema);
+  if (!layout.has_value() || layout->chunk_bytes > least + least / kWasteMax + 16384) return std::nullopt;
+  const auto beside_rows =
+      std::count_if(layout->columns.begin(), layout->columns.end(),
+                    [](const ColumnAccess& access) { return access.value_stride == access.cell_bytes; });
+  if (schema.layout == Layout::kRow && beside_rows > kColumnsBesideRowsMax) return std::nullopt;
+  parts.layout = *std::move(layout);
+  for (const IndexDef& index : schema.indexes)
+    parts.indexes.push_back(kept_index(index, schema, before, parts.columns));
+  parts.runs = cell_runs(old.layout());
+  return parts;
+}
+
+// Rows keep their places, so that chunks are copied column by column, or widened by new columns.
 class Rebuild {
  public:
-  Rebuild(const Table& old, Table* table, const std::vector<RebuiltColumn>& columns, bool by_identity,
-          Table::DatumFormatter format)
-      : old_(old), table_(table), columns_(columns), by_identity_(by_identity), format_(format) {
-    const TableSchema& schema = table->schema();
-    for (const RebuiltColumn& column : columns) sources_.push_back(column.from);
-    if (schema.has_row_id)
-      sources_.push_back(old.schema().has_row_id ? static_cast<int>(old.schema().columns.size()) - 1 : kNumbered);
-    CHECK(sources_.size() == schema.columns.size());
-  }
+  // shared: null: everything is copied.
+  Rebuild(const Table& old, Table* table, const std::vector<RebuiltColumn>& columns, std::vector<int> sources,
+          bool by_identity, Table::DatumFormatter format, const SharedParts* shared)
+      : old_(old),
+        table_(table),
+        columns_(columns),
+        by_identity_(by_identity),
+        format_(format),
+        shared_(shared),
+        sources_(std::move(sources)) {}
 
   Status run() {
-    for (uint32_t i = 0; i < schema().indexes.size(); ++i) SCYPER_RETURN_IF_ERROR(add_companion(i));
+    const auto indexes = static_cast<uint32_t>(schema().indexes.size());
+    for (uint32_t i = 0; i < indexes; ++i)
+      if (!keeps_index(i)) SCYPER_RETURN_IF_ERROR(add_companion(i));
     for (uint32_t i = 0; i < old_.partition_count(); ++i) SCYPER_RETURN_IF_ERROR(copy_partition(i));
-    for (uint32_t i = 0; i < schema().indexes.size(); ++i)
-      for (uint32_t j = 0; j < table_->partition_count(); ++j) SCYPER_RETURN_IF_ERROR(fill_index(i, j));
+    for (uint32_t i = 0; i < indexes; ++i)
+      for (uint32_t j = 0; j < table_->partition_count() && !keeps_index(i); ++j)
+        SCYPER_RETURN_IF_ERROR(fill_index(i, j));
     return Status();
   }
 
  private:
-  static constexpr int kNumbered = -2;  // a new row id
-
   const TableSchema& schema() const { return table_->schema(); }
   const ColumnAccess& access_of(uint32_t column) const { return table_->layout().columns[column]; }
   const ColumnAccess& old_access_of(uint32_t column) const {
     return old_.layout().columns[static_cast<size_t>(sources_[column])];
   }
+  bool keeps(uint32_t column) const { return shared_ != nullptr && shared_->columns[column] >= 0; }
+  bool keeps_index(uint32_t index) const { return shared_ != nullptr && shared_->indexes[index] >= 0; }
   bool has_values(uint32_t column) const { return sources_[column] == -1; }
   bool has_value_per_row(uint32_t column) const { return has_values(column) && columns_[column].values.size() != 1; }
   // Cells of the old table can be copied as bytes.
@@ -147,7 +248,9 @@ class Rebuild {
       if (!grow_directory(to)) return out_of_memory();
     }
     for (uint32_t i = 0; i < from->chunk_count; ++i) {
-      SCYPER_RETURN_IF_ERROR(from->chunks[i] != nullptr ? copy_chunk(from, to, i) : thaw_chunk(from, to, i));
+      SCYPER_RETURN_IF_ERROR(from->chunks[i] == nullptr ? thaw_chunk(from, to, i)
+                             : shared_ != nullptr       ? widen_chunk(from, to, i)
+                                                        : copy_chunk(from, to, i));
     }
     CHECK(to->tuple_limit == from->tuple_limit && to->live_tuples == from->live_tuples);
     SCYPER_RETURN_IF_ERROR(store_values(from, to));
@@ -163,18 +266,56 @@ class Rebuild {
     void* memory = table_->arena()->allocate(to->plan->chunk_bytes);
     if (memory == nullptr) return nullptr;
     char* chunk = static_cast<char*>(memory);
-    auto* header = new (memory) ChunkHeader();
-    header->used = used;
-    for (const ColumnPlan& column : to->plan->payloads) {
-      for (uint32_t i = 0; i < header->used; ++i) {
-        write_empty_cell(column.access.kind, cell_of(column.access, chunk, i), column.access.cell_bytes);
-      }
-    }
+    new_header(memory, *to->plan)->used = used;
+    for (const ColumnPlan& column : to->plan->payloads) write_empty_cells(column.access, chunk, used);
+    append_chunk(to, chunk);
+    return chunk;
+  }
+  static void append_chunk(TablePartition* to, char* chunk) {
     to->chunks[to->chunk_count] = chunk;
     to->changed[to->chunk_count] = kChangedForArchive;
-    to->tuple_limit = (uint64_t{to->chunk_count} << kChunkShift) + header->used;
+    to->tuple_limit = (uint64_t{to->chunk_count} << kChunkShift) + reinterpret_cast<const ChunkHeader*>(chunk)->used;
     ++to->chunk_count;
-    return chunk;
+  }
+  static void write_empty_cells(const ColumnAccess& access, char* chunk, uint32_t used) {
+    for (uint32_t i = 0; i < used; ++i) write_empty_cell(access.kind, cell_of(access, chunk, i), access.cell_bytes);
+  }
+
+  // The chunk serves both tables. It moves where it has no room for the new columns.
+  Status widen_chunk(const TablePartition* from, TablePartition* to, uint32_t number) {
+    char* chunk = from->chunks[number];
+    const uint32_t used = reinterpret_cast<const ChunkHeader*>(chunk)->used;
+    if (reinterpret_cast<const ChunkHeader*>(chunk)->bytes < to->plan->chunk_bytes) {
+      void* memory = table_->arena()->allocate(to->plan->chunk_bytes);
+      if (memory == nullptr) return out_of_memory();
+      char* wide = static_cast<char*>(memory);
+      copy_used(chunk, wide, used);
+      reinterpret_cast<ChunkHeader*>(wide)->bytes = to->plan->chunk_bytes;
+      table_->shared_rows()->move_chunk(to->partition, number, chunk, wide);
+      free_chunk(table_->arena(), chunk);
+      chunk = wide;
+    }
+    auto* header = reinterpret_cast<ChunkHeader*>(chunk);
+    for (const ColumnPlan& column : to->plan->payloads)
+      if (column.access.value_offset >= old_.layout().chunk_bytes) write_empty_cells(column.access, chunk, used);
+    header->bytes_used = to->plan->chunk_bytes;
+    append_chunk(to, chunk);
+    std::atomic_ref(to->live_tuples).store(to->live_tuples + header->live, std::memory_order_relaxed);
+    for (uint32_t c = 0; c < sources_.size(); ++c) {
+      if (keeps(c)) continue;
+      Pauses::pause_if_any();
+      if (sources_[c] >= 0) SCYPER_RETURN_IF_ERROR(convert_column(from, to, number, c));
+      SCYPER_RETURN_IF_ERROR(finish_column(to, number, c));
+    }
+    return Status();
+  }
+  // Of all columns of the old table, also of those that the new one does not have.
+  void copy_used(const char* old, char* chunk, uint32_t used) {
+    std::memcpy(chunk, old, sizeof(ChunkHeader));
+    for (const CellRun& run : shared_->runs) {
+      Pauses::pause_if_any();
+      std::memcpy(chunk + run.offset, old + run.offset, uint64_t{run.stride} * used);
+    }
   }
   Status copy_chunk(const TablePartition* from, TablePartition* to, uint32_t number) {
     const char* old = from->chunks[number];
@@ -205,6 +346,7 @@ class Rebuild {
   // Tuples of a chunk that is not hot become those of a hot one.
   Status thaw_chunk(const TablePartition* from, TablePartition* to, uint32_t number) {
     if (add_chunk(to, kChunkTuples) == nullptr) return out_of_memory();
+    if (shared_ != nullptr) table_->shared_rows()->note_thawed(table_, to->partition, number);
     const Tid first = Tid{number} << kChunkShift;
     for (uint32_t i = kChunkTuples; i-- > 0;) {
       Pauses::step_if_any();
@@ -342,8 +484,9 @@ class Rebuild {
   const std::vector<RebuiltColumn>& columns_;
   const bool by_identity_;
   const Table::DatumFormatter format_;
-  std::vector<int> sources_;  // by column: its position in the old table; -1: its values; kNumbered
-  size_t row_ = 0;            // of values
+  const SharedParts* const shared_;
+  const std::vector<int> sources_;  // by column: its position in the old table; -1: its values; kNumbered
+  size_t row_ = 0;                  // of values
 };
 
 }  // namespace
@@ -364,16 +507,27 @@ StatusOr<std::vector<size_t>> places_by_identity(const Table& table) {
   return places;
 }
 
-StatusOr<std::unique_ptr<Table>> rebuild_table(const Table& old, TableSchema schema, uint32_t partitions, Arena* arena,
+StatusOr<std::unique_ptr<Table>> rebuild_table(Table* old, TableSchema schema,
                                                const std::vector<RebuiltColumn>& columns, bool by_identity,
-                                               Table::DatumFormatter format) {
+                                               Table::DatumFormatter format, RebuildMode mode) {
   CHECK(columns.size() == schema.columns.size() - (schema.has_row_id ? 1 : 0));
-  const uint64_t rows = old.live_tuples();
+  const uint64_t rows = old->live_tuples();
   for (const RebuiltColumn& column : columns)
     CHECK(column.from >= 0 || column.values.size() == 1 || column.values.size() == rows);
-  SCYPER_ASSIGN_OR_RETURN(auto table, Table::create(std::move(schema), partitions, arena));
-  CHECK(table->partition_count() == old.partition_count());
-  Rebuild rebuild(old, table.get(), columns, by_identity, format);
+  std::vector<int> sources = sources_of(old->schema(), schema, columns);
+  std::optional<SharedParts> shared;
+  if (mode == RebuildMode::kShares) shared = shared_parts(*old, schema, sources);
+  SCYPER_ASSIGN_OR_RETURN(
+      auto table, shared.has_value() ? Table::create_sharing(old, std::move(schema), shared->layout, shared->indexes)
+                                     : Table::create(std::move(schema), old->partition_count(), old->arena()));
+  CHECK(table->partition_count() == old->partition_count());
+  if (shared.has_value()) {
+    for (const ColumnPlan& column : table->plan().payloads)
+      if (column.access.value_offset >= old->layout().chunk_bytes)
+        table->shared_rows()->note_payload(table.get(), column.access);
+  }
+  Rebuild rebuild(*old, table.get(), columns, std::move(sources), by_identity, format,
+                  shared.has_value() ? &*shared : nullptr);
   SCYPER_RETURN_IF_ERROR(rebuild.run());
   return table;
 }

@@ -56,8 +56,8 @@ class TableRebuildTest : public testing::TestWithParam<Layout> {
     columns_.emplace_back();
     columns_.back().values = std::move(values);
   }
-  StatusOr<std::unique_ptr<Table>> rebuild(bool by_identity = false) {
-    return rebuild_table(*table_, schema_, 1, store_.arena.get(), columns_, by_identity, plain_text);
+  StatusOr<std::unique_ptr<Table>> rebuild(bool by_identity = false, RebuildMode mode = RebuildMode::kCopies) {
+    return rebuild_table(table_.get(), schema_, columns_, by_identity, plain_text, mode);
   }
 
   TestStore store_;
@@ -173,6 +173,108 @@ TEST_P(TableRebuildTest, RowIdsTakeThePlaceOfAKey) {
   EXPECT_LT(read_column((*next)->partition(0), kRows - 1, 4).lo, read_column((*next)->partition(0), 1, 4).lo);
   schema_.indexes.push_back({IndexId(9), "one", {2}, {}, true, false});
   EXPECT_EQ(sqlstate_of(rebuild().status()), "23505");
+}
+
+TEST_P(TableRebuildTest, SharedRowsAreNotCopied) {
+  const Digest before = table_digest(*table_);
+  add_column("more", make_type(TypeId::kInt8), {int_datum(42)}, true);
+  add_column("none", make_type(TypeId::kText), {null_datum()});
+  add_column("long", make_type(TypeId::kText), {string_datum(kLong, strlen(kLong))});
+  schema_.indexes.push_back({IndexId(3), "notes_more", {4, 0}, {}, true, false});
+  auto next = rebuild(false, RebuildMode::kShares);
+  ASSERT_TRUE(next.ok()) << next.status();
+  const TablePartition* old = table_->partition(0);
+  const TablePartition* made = (*next)->partition(0);
+  EXPECT_EQ(made->chunks[0], old->chunks[0]);
+  EXPECT_EQ(made->indexes[0].hash, old->indexes[0].hash);
+  EXPECT_EQ(made->indexes[1].ordered, old->indexes[1].ordered);
+  EXPECT_EQ(table_digest(*table_), before);
+  for (Tid tid = 1; tid < kRows; tid += 101) {
+    if (!is_live(made, tid)) continue;
+    EXPECT_EQ(read_column(made, tid, 0).lo, read_column(old, tid, 0).lo);
+    EXPECT_EQ(read_column(made, tid, 4).lo, 42);
+    EXPECT_NE(read_column(made, tid, 5).null, 0);
+    EXPECT_EQ(read_column(made, tid, 6).size(), strlen(kLong));
+  }
+  table_->release();
+  EXPECT_EQ(table_->live_tuples(), 0u);
+  check_table(**next);
+  for (int i = 1; i < 3000; ++i) insert(next->get(), -i);
+  for (Tid tid = 8; tid < 12; ++tid) remove(next->get(), tid);
+  store_.log->commit();
+  check_table(**next);
+  table_.reset();
+  check_table(**next);
+}
+
+// A definition that fails leaves the old table as it was.
+TEST_P(TableRebuildTest, SharedRowsComeBack) {
+  const Digest before = table_digest(*table_);
+  const uint64_t pieces = table_->partition(0)->heap->in_use_pieces();
+  for (int round = 0; round < 3; ++round) {
+    add_column("long", make_type(TypeId::kText), {string_datum(kLong, strlen(kLong))});
+    schema_.indexes.push_back({IndexId(static_cast<uint32_t>(9 + round)), "one", {2}, {}, round == 2, false});
+    auto next = rebuild(false, RebuildMode::kShares);
+    ASSERT_EQ(next.ok(), round < 2) << next.status();
+    if (next.ok()) next->reset();
+    schema_.indexes.pop_back();
+    EXPECT_EQ(table_->partition(0)->heap->in_use_pieces(), pieces);
+    EXPECT_EQ(table_digest(*table_), before);
+    check_table(*table_);
+    insert(table_.get(), -1);
+    store_.log->rollback_all();
+    remove(table_.get(), 9);
+    store_.log->rollback_all();
+    check_table(*table_);
+  }
+}
+
+// ALTER TABLE with several commands makes several tables; the last one may fail.
+TEST_P(TableRebuildTest, SharedRowsGoToTheLastTable) {
+  add_column("long", make_type(TypeId::kText), {string_datum(kLong, strlen(kLong))});
+  auto second = rebuild(false, RebuildMode::kShares);
+  ASSERT_TRUE(second.ok()) << second.status();
+  columns_[4] = RebuiltColumn{.from = 4, .values = {}};
+  schema_.columns[3] = {"size", make_type(TypeId::kInt8), false};  // in cells of its own, which an index reads
+  add_column("other", make_type(TypeId::kText), {string_datum(kLong, strlen(kLong))});
+  add_column("missing", make_type(TypeId::kInt4), {null_datum()}, true);
+  auto remake = [&] {
+    return rebuild_table(second->get(), schema_, columns_, false, plain_text, RebuildMode::kShares);
+  };
+  EXPECT_EQ(sqlstate_of(remake().status()), "23502");
+  schema_.columns.back().not_null = false;
+  for (const bool succeeds : {false, true}) {
+    auto third = remake();
+    ASSERT_TRUE(third.ok()) << third.status();
+    EXPECT_EQ((*third)->partition(0)->chunks[0], table_->partition(0)->chunks[0]);
+    EXPECT_EQ((*third)->partition(0)->chunks[0], (*second)->partition(0)->chunks[0]);
+    EXPECT_EQ(read_column((*third)->partition(0), 1, 3).lo, 1);
+    EXPECT_NE((*third)->partition(0)->indexes[1].ordered, table_->partition(0)->indexes[1].ordered);
+    ASSERT_TRUE((*second)->build_hash_companion(0).ok());
+    if (!succeeds) continue;
+    table_->release();
+    second->reset();
+    check_table(**third);
+    for (int i = 1; i < 30; ++i) insert(third->get(), -i);
+    store_.log->commit();
+    check_table(**third);
+    return;
+  }
+}
+
+TEST_P(TableRebuildTest, AlotOfColumnsEndUpInNewChunks) {
+  for (int i = 0; i < 12; ++i) {
+    add_column("more", make_type(TypeId::kInt4), {int_datum(i)});
+    auto next = rebuild(false, RebuildMode::kShares);
+    ASSERT_TRUE(next.ok()) << next.status();
+    columns_.back() = RebuiltColumn{.from = static_cast<int>(columns_.size()) - 1, .values = {}};
+    table_->release();
+    table_ = *std::move(next);
+    check_table(*table_);
+    EXPECT_LE(table_->layout().chunk_bytes, chunk_bytes_of(schema_) * 5 / 4 + 16384);
+  }
+  EXPECT_EQ(read_column(table_->partition(0), 1, 4).lo, 0);
+  EXPECT_EQ(read_column(table_->partition(0), 1, 15).lo, 11);
 }
 
 TEST_P(TableRebuildTest, LoggedValuesAreRead) {

@@ -153,8 +153,8 @@ def functions(servers, options, scripts):
 PARTS = {"cells": cells, "latency": latency, "readers": readers, "blocks": blocks, "functions": functions}
 
 
-def start_node(scyperd, folder):
-    node = subprocess.Popen([scyperd, "--memory", "2GB", "--partitions", "4", "--workers", "2", "--listen", "127.0.0.1:0", "--http-listen", "",
+def start_node(scyperd, folder, memory):
+    node = subprocess.Popen([scyperd, "--memory", memory, "--partitions", "4", "--workers", "2", "--listen", "127.0.0.1:0", "--http-listen", "",
                              "--postgres-listen", "127.0.0.1:0", "--postgres-socket-directory", folder, "--postgres-connections-max", "200"],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(600):
@@ -168,12 +168,12 @@ def start_node(scyperd, folder):
 
 
 @contextlib.contextmanager
-def both_servers(scyperd, **environment):
+def both_servers(scyperd, memory="2GB", **environment):
     """A node and PostgreSQL, to the end of the `with`: their folders and the node's port. environment: of tools/postgres-server."""
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder).chmod(0o755)
         postgres_folder = f"{folder}/postgres"
-        node, port = start_node(scyperd, folder)
+        node, port = start_node(scyperd, folder, memory)
         try:
             subprocess.run([TREE / "tools/postgres-server", "start", postgres_folder], check=True, stdout=subprocess.DEVNULL,
                            env=dict(os.environ, **environment))

@@ -77,6 +77,7 @@ EngineOptions Bank::small_options() {
   options.workers = 2;
   options.memory_bytes = size_t{512} << 20;
   options.page_mode = storage::PageMode::kSmall;
+  options.shared_rows_min = 0;  // of any size
   options.execution = ExecutionMode::kInterpreted;
   if (const char* window_us = std::getenv("SCYPER_TEST_COMPACTION"); window_us != nullptr) {
     options.compaction.mode = replay::CompactionMode::kForced;

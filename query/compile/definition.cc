@@ -73,10 +73,15 @@ bool ends_in_place(const ast::Statement& statement) {
 }
 }  // namespace
 
-StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statement, ResultSet* result) {
-  SCYPER_RETURN_IF_ERROR(authorize(statement));
+void Definer::begin(const ast::Statement& statement) {
+  shares_rows_ = !keeps_tables_ && !is_temporary_;
   if (!ends_in_place(statement) || is_temporary_) keeps_tables_ = true;
   if (!keeps_tables_) pass_failpoints();  // its last step is one that nothing takes back
+}
+
+StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statement, ResultSet* result) {
+  SCYPER_RETURN_IF_ERROR(authorize(statement));
+  begin(statement);
   Status status;
   switch (statement.kind) {
     case ast::StatementKind::kCreateTable:

@@ -303,6 +303,8 @@ class Definer {
                          ResultSet* result);
   Status grant(const ast::GrantStatement& grant, ResultSet* result);
   // definition_index.cc
+  // Whether the statement changes tables in place, or makes others that share their rows.
+  void begin(const ast::Statement& statement);
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
   Status check_index(const ast::CreateIndexStatement& create) const;
   Status make_room_for_index(const storage::TableSchema& schema);
@@ -402,7 +404,7 @@ class Definer {
   std::vector<std::string> names_;
   std::vector<SqlType> types_;
   std::string filled_view_;  // a materialized view that rows_text_ is about
-  bool keeps_tables_ = false, is_temporary_ = false, tells_rows_ = true;
+  bool keeps_tables_ = false, shares_rows_ = false, is_temporary_ = false, tells_rows_ = true;
   std::deque<ResultSet> results_;                  // what values of new columns point to
   std::deque<storage::ColumnValues> read_values_;  // likewise
   uint32_t command_ = 0;                           // of ALTER TABLE

@@ -73,8 +73,11 @@ Status Definer::apply_change(TableChange change) {
   }
   const std::string name = schema.name;
   const TableId id = schema.id;
-  SCYPER_ASSIGN_OR_RETURN(auto table, storage::rebuild_table(*change.old, std::move(schema), options_.partitions,
-                                                             arena_, change.columns, change.by_identity, format_datum));
+  const bool shares = shares_rows_ && change.old->live_tuples() >= options_.shared_rows_min;
+  SCYPER_ASSIGN_OR_RETURN(
+      auto table,
+      storage::rebuild_table(change.old.get(), std::move(schema), change.columns, change.by_identity, format_datum,
+                             shares ? storage::RebuildMode::kShares : storage::RebuildMode::kCopies));
   next().tables[name] = std::move(table);
   next().rules[id] = std::move(change.rules);
   return absl::OkStatus();

@@ -49,6 +49,7 @@ struct EngineOptions {
   storage::PageMode page_mode = storage::PageMode::kTransparentHuge;
   uint64_t copy_ahead_rate = uint64_t{8} << 30;  // reserved pages copied ahead after a fork, bytes per second; 0 = none
   storage::Layout layout = storage::Layout::kColumn;  // where a table does not say WITH (layout = ...)
+  uint64_t shared_rows_min = 10'000;                  // query::DatabaseOptions
   ExecutionMode execution = ExecutionMode::kAdaptive;
   RedoMode redo = RedoMode::kLogical;
   // What runs alone is logged physically whatever `redo` says, and definitions are refused (0A000) whose values depend

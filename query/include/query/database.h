@@ -46,6 +46,8 @@ struct DatabaseOptions {
   // Tuples that an operator of a query is estimated to keep from which it gets code to go to disk: a share of the
   // memory of queries that may spill, as estimates err.
   size_t spill_from_bytes = size_t{32} << 20;
+  // Rows from which a table that ALTER TABLE makes of another one has its chunks; smaller ones get the better layout.
+  uint64_t shared_rows_min = 10'000;
   double shared_from_ns = 2e6;          // estimated work from which several threads may run one query
   std::string foreign_files_directory;  // as of queries: how large the files are
   double filter_from_ns = 1e6;  // estimated saving from which a join's table filters a scan; below 0: wherever it can

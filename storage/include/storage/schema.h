@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,10 @@ struct TableLayout {
 // NULL bytes of a tuple together, widest alignment first; live bytes apart in both, because scans read nothing else of
 // dead tuples.
 TableLayout make_layout(const TableSchema& schema);
+// The layout of a table that is made of another one and keeps its chunks. kept: by column, whose cells of the old table
+// it has; -1: cells of its own, which follow behind all others as vectors. nullopt: a chunk would be too large.
+std::optional<TableLayout> extend_layout(const TableLayout& old, const TableSchema& schema,
+                                         const std::vector<int>& kept);
 // Bytes of a chunk, or more than kMaxChunkBytes when the columns are too wide: then make_layout() may not be called.
 uint64_t chunk_bytes_of(const TableSchema& schema);
 constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 31;  // offsets are 32 bits

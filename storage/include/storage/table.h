@@ -22,6 +22,7 @@ namespace scyper::storage {
 
 class ChangeLog;
 class FrozenMemory;
+class SharedRows;
 class StringHeap;
 class Table;
 struct FrozenSlot;
@@ -37,7 +38,9 @@ struct ChunkHeader {
   uint32_t used = 0;             // positions below this were used at least once
   uint32_t free_head = 0;        // first free position + 1, 0 = none (the others by TableLayout::free_offset)
   uint32_t next_free_chunk = 0;  // next chunk with free positions + 1, 0 = last
-  uint32_t reserved[11] = {};
+  uint32_t bytes = 0;            // of its memory
+  uint32_t bytes_used = 0;       // of these: as the layout of its table says, or of one that is made of it
+  uint32_t reserved[9] = {};
 };
 static_assert(sizeof(ChunkHeader) == 64);
 
@@ -119,6 +122,11 @@ class Table {
  public:
   // A partitioned table gets `partitions` of them, a shared one always one. The schema has a primary key or row ids.
   static StatusOr<std::unique_ptr<Table>> create(TableSchema schema, uint32_t partitions, Arena* arena);
+  // A table with the rows of `old` in the same places: their chunks, texts and some indexes are not copied. Its chunks
+  // are still to be added. kept: by index of the schema, its position in `old`; -1: a new one, which is empty. Nothing
+  // may change rows of either until one of them is released or destroyed; the other one then has them alone.
+  static StatusOr<std::unique_ptr<Table>> create_sharing(Table* old, TableSchema schema, TableLayout layout,
+                                                         const std::vector<int>& kept);
   ~Table();
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
@@ -170,9 +178,13 @@ class Table {
   // Of the statistics at hand: grows whenever they are set.
   uint64_t statistics_number() const { return statistics_number_.load(std::memory_order_acquire); }
 
+  // Null: with nobody.
+  SharedRows* shared_rows() const { return shared_rows_.get(); }
+
  private:
-  Table(TableSchema schema, Arena* arena);
-  Status add_partitions(uint32_t count);
+  friend class SharedRows;
+  Table(TableSchema schema, TableLayout layout, Arena* arena);
+  void add_partitions(uint32_t count);
   Status add_index_structures(uint32_t index);
   void destroy_index(uint32_t index);
   void publish(std::unique_ptr<const TableSchema> schema);
@@ -187,6 +199,7 @@ class Table {
   std::atomic<uint64_t> statistics_number_{0};
   std::vector<std::unique_ptr<TablePartition>> owned_;
   std::vector<TablePartition*> partitions_;
+  std::shared_ptr<SharedRows> shared_rows_;
 };
 
 // What an UPDATE statement changes, prepared once when it is compiled; valid for one schema version. The row operations

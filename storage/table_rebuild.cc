@@ -20,39 +20,47 @@
 namespace scyper::storage {
 namespace {
 
+std::vector<Tid> tuples_by_key(const TablePartition* partition, uint32_t index) {
+  std::vector<Tid> tids;
+  tids.reserve(partition->live_tuples);
+  const OrderedIndex& ordered = *partition->indexes[index].ordered;
+  OrderedCursor cursor;
+  ordered.seek(&cursor, nullptr, 0, nullptr, 0, false);
+  for (Tid tid = ordered.next(&cursor); tid != kNoTid; tid = ordered.next(&cursor)) {
+    tids.push_back(tid);
+    Pauses::step_if_any();
+  }
+  return tids;
+}
+
+Status sort_by_row_id(const TablePartition* partition, std::vector<Tid>* tids) {
+  const auto column = static_cast<uint32_t>(partition->plan->row_id_column);
+  std::vector<std::pair<int64_t, Tid>> ids;
+  ids.reserve(tids->size());
+  for (const Tid tid : *tids) {
+    Pauses::step_if_any();
+    SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid, {&column, 1}));
+    ids.emplace_back(read_column(partition, tid, column).lo, tid);
+  }
+  std::sort(ids.begin(), ids.end(), [](const auto& a, const auto& b) {
+    Pauses::step_if_any();
+    return a < b;
+  });
+  for (size_t i = 0; i < ids.size(); ++i) (*tids)[i] = ids[i].second;
+  return Status();
+}
+
 // The live tuples of a partition, as they lie or by primary key or row id.
 StatusOr<std::vector<Tid>> tuples_of(const TablePartition* partition, bool by_identity) {
+  const auto primary = by_identity ? primary_index(*partition->plan->schema) : std::nullopt;
+  if (primary.has_value()) return tuples_by_key(partition, *primary);
   std::vector<Tid> tids;
   tids.reserve(partition->live_tuples);
   for (Tid tid = 0; tid < partition->tuple_limit; ++tid) {
     if (is_live(partition, tid)) tids.push_back(tid);
     Pauses::step_if_any();
   }
-  if (!by_identity) return tids;
-  const TableSchema& schema = *partition->plan->schema;
-  std::vector<std::pair<std::string, Tid>> keys;
-  keys.reserve(tids.size());
-  size_t primary = 0;
-  while (primary < schema.indexes.size() && !schema.indexes[primary].primary) ++primary;
-  for (Tid tid : tids) {
-    Pauses::step_if_any();
-    if (primary == schema.indexes.size()) {
-      char id[sizeof(uint64_t)];
-      const auto column = static_cast<uint32_t>(partition->plan->row_id_column);
-      SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid, {&column, 1}));
-      put_key_integer(id, static_cast<uint64_t>(read_column(partition, tid, column).lo));
-      keys.emplace_back(std::string(id, sizeof(id)), tid);
-      continue;
-    }
-    char key[kMaxIndexKeyBytes];
-    const IndexPlan& plan = partition->plan->indexes[primary];
-    SCYPER_RETURN_IF_ERROR(bring_tuple(partition, tid, plan.columns));
-    const TuplePlace place = place_of(partition, tid, plan.columns);
-    const RowKey info = encode_row_key(plan, place.chunk, place.offset, tid, key);
-    keys.emplace_back(std::string(key, info.size), tid);
-  }
-  std::sort(keys.begin(), keys.end());
-  for (size_t i = 0; i < keys.size(); ++i) tids[i] = keys[i].second;
+  if (by_identity) SCYPER_RETURN_IF_ERROR(sort_by_row_id(partition, &tids));
   return tids;
 }
 

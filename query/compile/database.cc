@@ -456,6 +456,9 @@ Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, Defini
     case Prepared::Kind::kNothing:
       if (prepared.statement_ != nullptr) SCYPER_RETURN_IF_ERROR(check_setting(*prepared.statement_));
       result->command_tag = prepared.statement_ == nullptr ? "" : "SET";
+      if (prepared.statement_ != nullptr)
+        result->notices.push_back(
+            "WARNING:  SET has no effect here: there is no session that would keep it; within BEGIN ... COMMIT it has");
       return absl::OkStatus();
     case Prepared::Kind::kRows:
       if (prepared.statement_->kind == ast::StatementKind::kShow)

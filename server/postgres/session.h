@@ -121,6 +121,7 @@ class Session final : public BlockSession {
     int64_t position = 0;
     bool is_held = false;  // WITH HOLD: all rows are in `rows`, and COMMIT keeps it
     bool is_kept = false;  // a transaction that has committed has left it
+    size_t savepoints = 0;  // that its block had when it was made
     std::string text;      // that has declared it, as the client sent it
     int64_t opened_us = 0;
   };
@@ -219,6 +220,7 @@ class Session final : public BlockSession {
   Status discard(const query::SessionCommand& command);
   Status enter_pipeline(std::string_view sql) override;
   void end_results(bool is_committed) override { drop_portals(is_committed); }
+  void leave_savepoint(size_t number, bool is_undone) override;
   void warn(const char* sqlstate, const std::string& message) override;
 
   MessageWriter& writer() { return stream_.writer(); }

@@ -226,6 +226,7 @@ Status Session::declare(const SessionCommand& command) {
   SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(command.body, {}));
   if (!statement->parameters.empty()) return sql_error("42P02", "there is no parameter $1");
   auto portal = std::make_shared<Portal>();
+  portal->savepoints = savepoint_count();
   portal->is_cursor = true;
   portal->is_scrolling = command.is_scrolling;
   portal->is_held = command.is_held;

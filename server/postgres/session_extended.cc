@@ -171,6 +171,7 @@ Status Session::bind(MessageReader* reader) {
   }
   SCYPER_RETURN_IF_ERROR(check_text(portal_name));
   auto portal = std::make_shared<Portal>();
+  portal->savepoints = savepoint_count();
   portal->statement = found->second;
   SCYPER_RETURN_IF_ERROR(check_block(portal->statement->command));
   SCYPER_RETURN_IF_ERROR(bind_values(reader, portal.get()));
@@ -308,6 +309,15 @@ void Session::sync() {
   if (is_implicit_) end_message();
   if (block_ == Block::kNone) drop_portals(/*is_committed=*/true);
   send_ready();
+}
+
+void Session::leave_savepoint(size_t number, bool is_undone) {
+  std::erase_if(portals_, [&](const auto& entry) {
+    Portal& portal = *entry.second;
+    if (portal.is_kept || portal.savepoints <= number) return false;
+    portal.savepoints = number;  // as if the outer block had made it
+    return is_undone;
+  });
 }
 
 void Session::drop_portals(bool is_committed) {

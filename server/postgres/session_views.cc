@@ -90,6 +90,7 @@ void Session::take_open_cursors() {
   if (open_ == nullptr) return;
   for (query::OpenCursor& cursor : open_->take_cursors()) {
     auto portal = std::make_shared<Portal>();
+    portal->savepoints = savepoint_count();
     portal->is_cursor = true;
     portal->is_scrolling = cursor.is_scrolling;
     portal->is_drained = true;

@@ -186,6 +186,7 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::change_savepoint(const SessionCo
   const auto number = static_cast<size_t>(std::prev(found.base()) - savepoints_.begin());
   const bool is_undone = command.kind == CommandKind::kRollbackTo;
   if (open_ != nullptr) SCYPER_RETURN_IF_ERROR(is_undone ? open_->roll_back_to(number) : open_->release(number));
+  leave_savepoint(number, is_undone);
   if (is_undone) {
     settings_->take_back(found->settings);
     local_settings_ = found->local_settings;

@@ -280,15 +280,21 @@ Status BlockSession::describe_here(std::string_view sql, const std::string& text
   query::Queries* queries = node_->engine->queries();
   const bool is_for_snapshots =
       queries != nullptr && !node_->engine->has_temporary_tables(settings_->temporary_schema());
-  if (statement->command.kind == query::CommandKind::kQuery && is_for_snapshots) {
-    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_, identity_.owner));
-    statement->parameters = std::move(description.parameters);
-    statement->columns = std::move(description.columns);
-    return {};
-  }
-  if (node_->forwarding.is_needed()) {
+  const bool is_query = statement->command.kind == query::CommandKind::kQuery && is_for_snapshots;
+  // the newest definitions are the primary's; here they may still be on their way
+  const bool is_fresh = pinned_ == 0 && settings_->freshness().kind == query::Freshness::Kind::kFresh;
+  if (node_->forwarding.is_needed() && (!is_query || is_fresh)) {
     const BoundedWork::Pause pause;  // a call to another node
-    SCYPER_ASSIGN_OR_RETURN(auto description, node_->forwarding.describe(text));
+    auto description = node_->forwarding.describe(text);
+    if (!is_query || sqlstate_of(description.status()) != "57P03") {
+      SCYPER_RETURN_IF_ERROR(description.status());
+      statement->parameters = std::move(description->parameters);
+      statement->columns = std::move(description->columns);
+      return {};
+    }
+  }
+  if (is_query) {
+    SCYPER_ASSIGN_OR_RETURN(auto description, queries->describe(text, pinned_, identity_.owner));
     statement->parameters = std::move(description.parameters);
     statement->columns = std::move(description.columns);
     return {};

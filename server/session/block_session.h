@@ -70,6 +70,11 @@ class BlockSession {
   virtual void warn(const char* sqlstate, const std::string& message) = 0;
   // The transaction has ended: results that its client has not read to their end go.
   virtual void end_results(bool is_committed) { static_cast<void>(is_committed); }
+  // The same of those that are newer than the savepoint with this number: it is released, or the block goes back to it.
+  virtual void leave_savepoint(size_t number, bool is_undone) {
+    static_cast<void>(number);
+    static_cast<void>(is_undone);
+  }
   // Before a statement that writes runs: it may begin a block.
   virtual Status enter_pipeline(std::string_view sql);
   // Prepared statements, cursors and DISCARD. The default refuses them: 0A000.
@@ -78,6 +83,9 @@ class BlockSession {
   virtual StatusOr<std::unique_ptr<Answer>> run_copy_in(const std::string& sql);
   // The settings that the statement reads.
   virtual std::shared_ptr<const query::SettingValues> settings_for(std::string_view sql);
+
+  // That the block has now.
+  size_t savepoint_count() const { return savepoints_.size(); }
 
   // --- running (block_run.cc) ---
   // Statement and arguments to an answer, whatever the statement is.

@@ -201,6 +201,27 @@ def own_changes(node):
         expect("all of which goes", one(connection, "SELECT count(*) FROM stock WHERE id >= 1000") == 0)
 
 
+def cursors_and_savepoints(node):
+    with psycopg.connect(node.conninfo) as connection:
+        connection.execute("DECLARE before CURSOR FOR SELECT g FROM generate_series(1, 9) g")
+        connection.execute("SAVEPOINT a")
+        connection.execute("DECLARE kept CURSOR FOR SELECT g FROM generate_series(1, 9) g")
+        connection.execute("SAVEPOINT b")
+        connection.execute("DECLARE lost CURSOR FOR SELECT g FROM generate_series(1, 9) g")
+        connection.execute("RELEASE b")
+        connection.execute("SAVEPOINT c")
+        connection.execute("DECLARE gone CURSOR WITH HOLD FOR SELECT g FROM generate_series(1, 9) g")
+        connection.execute("ROLLBACK TO c")
+        found = [one(connection, f"FETCH {name}") for name in ("before", "kept", "lost")]
+        expect("cursors before a savepoint stay", found == [1, 1, 1], found)
+        expect("those behind it go", state_of(lambda: connection.execute("FETCH gone")) == "34000")
+        connection.execute("ROLLBACK TO a")
+        expect("so do those of one that was released", state_of(lambda: connection.execute("FETCH lost")) == "34000")
+        connection.execute("ROLLBACK TO a")
+        expect("an outer one stays", one(connection, "FETCH before") == 2)
+        connection.rollback()
+
+
 def settings_and_time(node):
     """What SET changes goes with its savepoint; the time of a transaction stays."""
     with psycopg.connect(node.conninfo) as connection:
@@ -333,7 +354,7 @@ def main():
     with psycopg.connect(node.conninfo, autocommit=True) as connection:
         for statement in SCHEMA.strip().split("\n"):
             connection.execute(statement)
-    for check in (locked_rows, locked_beside_others, job_queue, job_queue_by_statements, locks_that_stop_nobody, levels, functions_that_write, own_changes, settings_and_time,
+    for check in (locked_rows, locked_beside_others, job_queue, job_queue_by_statements, locks_that_stop_nobody, levels, functions_that_write, own_changes, cursors_and_savepoints, settings_and_time,
                   blocks_that_stop_nobody, a_waiter_that_is_ended):
         check(node)
     expect("the node stops as it should", node.stop() == 0)

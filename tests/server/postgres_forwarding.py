@@ -191,6 +191,30 @@ def check_savepoints(run):
     expect("a failed block is taken back", run("COMMIT").statusmessage == "ROLLBACK")
 
 
+def check_new_definitions(connection):
+    """The next statement knows what the session has just defined, also where its text is prepared first."""
+    found = []
+    for _ in range(15):
+        row = []
+        connection.execute("CREATE TABLE fresh (a integer)")
+        row.append(connection.execute("SELECT * FROM fresh").fetchall())
+        connection.execute("INSERT INTO fresh VALUES (1)")
+        connection.execute("ALTER TABLE fresh ADD b integer DEFAULT 4")
+        row.append(connection.execute("SELECT b FROM fresh WHERE a = %s", (1,)).fetchone())
+        connection.execute("ALTER TABLE fresh RENAME b TO c")
+        row.append(connection.execute("SELECT c FROM fresh", prepare=True).fetchone())
+        connection.execute("CREATE FUNCTION fresh_f() RETURNS integer LANGUAGE sql STABLE AS 'SELECT 7'")
+        row.append(connection.execute("SELECT fresh_f() FROM fresh", prepare=True).fetchone())
+        connection.execute("CREATE SEQUENCE fresh_s")
+        row.append(connection.execute("SELECT nextval('fresh_s')").fetchone())
+        with connection.transaction():
+            connection.execute("DROP FUNCTION fresh_f")
+            connection.execute("DROP SEQUENCE fresh_s")
+            connection.execute("DROP TABLE fresh")
+        found.append(row)
+    expect("new definitions are known", all(row == [[], (4,), (4,), (7,), (1,)] for row in found), found)
+
+
 def check_isolation(run, there):
     for level in ("REPEATABLE READ", "SERIALIZABLE"):
         run("BEGIN ISOLATION LEVEL " + level)
@@ -352,6 +376,7 @@ def main():
                 wait_for("the secondary takes queries", lambda: serves(connection))
                 check_statements(connection)
                 check_errors(connection)
+                check_new_definitions(connection)
                 check_copy(connection)
                 check_blocks(connection, primary)
                 check_cancelled_block(connection)

@@ -112,6 +112,11 @@ LockedRows::Locked LockedRows::take(const storage::RowClaim& claim, LockWait wai
   return Locked::kYes;
 }
 
+LockedRows::Locked LockedRows::lock_table(TableId table, bool is_for_changes, LockWait wait) {
+  const BlockId holder = environment_->reservations.find_in_table(table, is_for_changes, own_);
+  return holder != 0 && wait == LockWait::kError ? Locked::kRefused : meet_holder(holder);
+}
+
 // The block has to run alone, and no other may have reserved anything.
 LockedRows::Locked LockedRows::lock_unnamed() {
   needs_exclusive_ |= keeps_;

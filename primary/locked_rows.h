@@ -38,6 +38,7 @@ class LockedRows final : public query::RowLocks {
   Locked check_claims(const storage::UndoEntry* before) override;
   Status refusal() const override;
   Locked lock_tuple(const storage::TablePartition* partition, storage::Tid tid, storage::RowLock lock) override;
+  Locked lock_table(TableId table, bool is_for_changes, query::LockWait wait) override;
   Locked lock_unnamed() override;
 
   // The block that the statement has to wait for; 0: none.

@@ -46,6 +46,19 @@ BlockId Reservations::find_changer(std::string_view name, BlockId own) const {
   return find(name, own, [](const Lock& held) { return held.changes; });
 }
 
+BlockId Reservations::find_in_table(TableId table, bool is_for_changes, BlockId own) const {
+  if (!may_hold(table)) return 0;
+  for (const auto& set : sets_) {
+    MutexLock lock(&set->mutex);
+    for (const auto& [name, holders] : set->names) {
+      if (storage::table_of(name) != table) continue;
+      for (const auto& [holder, held] : holders)
+        if (holder != own && (held.changes || !is_for_changes)) return holder;
+    }
+  }
+  return 0;
+}
+
 void Reservations::add(const RowClaim& claim, BlockId own, std::vector<Held>* held) {
   const size_t hash = hash_of(claim.name);
   const auto number = static_cast<uint32_t>(hash % sets_.size());

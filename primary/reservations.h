@@ -47,6 +47,8 @@ class Reservations {
   BlockId find_holder(const storage::RowClaim& claim, BlockId own) const;
   // Another block that has changed the row; 0: none.
   BlockId find_changer(std::string_view name, BlockId own) const;
+  // Another block that has anything of the table, or has changed something of it; 0: none. Looks at all names.
+  BlockId find_in_table(TableId table, bool is_for_changes, BlockId own) const;
   // Nobody holds it who is excluded. Nothing to do where the block has as strong a lock already.
   void add(const storage::RowClaim& claim, BlockId own, std::vector<Held>* held);
   // Gives back what came behind the first `kept` ones.

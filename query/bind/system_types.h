@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -77,8 +78,14 @@ constexpr CatalogType kCatalogTypes[] = {{18, 1002, "char", "\"char\"", 1, 'Z', 
 
 constexpr int64_t kCatalogSchemaOid = 11, kPublicSchemaOid = 2200, kInformationSchemaOid = 13000;
 constexpr int64_t kOwnerOid = 10, kPlpgsqlExtensionOid = 13000, kFirstTriggerOid = 5000000;
-inline int64_t table_oid(const storage::TableSchema& schema) { return 1000000 + int64_t{schema.id.value()}; }
-inline int64_t index_oid(const storage::IndexDef& index) { return 2000000 + int64_t{index.id.value()}; }
+constexpr int64_t kFirstTableOid = 1000000, kFirstIndexOid = 2000000;
+inline int64_t table_oid(const storage::TableSchema& schema) { return kFirstTableOid + int64_t{schema.id.value()}; }
+// nullopt: it is no table's.
+inline std::optional<TableId> table_of_oid(int64_t oid) {
+  if (oid < kFirstTableOid || oid >= kFirstIndexOid) return std::nullopt;
+  return TableId(static_cast<uint32_t>(oid - kFirstTableOid));
+}
+inline int64_t index_oid(const storage::IndexDef& index) { return kFirstIndexOid + int64_t{index.id.value()}; }
 inline int64_t enum_oid(int32_t number) { return 6000000 + int64_t{number}; }
 inline int64_t enum_array_oid(int32_t number) { return 6500000 + int64_t{number}; }
 inline int64_t domain_oid(uint32_t id) { return 6600000 + int64_t{id}; }

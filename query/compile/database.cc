@@ -455,11 +455,10 @@ Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, Defini
   switch (prepared.kind_) {
     case Prepared::Kind::kNothing:
       if (prepared.statement_ != nullptr) SCYPER_RETURN_IF_ERROR(check_setting(*prepared.statement_));
-      result->command_tag = prepared.statement_ == nullptr ? "" : "SET";
-      if (prepared.statement_ != nullptr)
-        result->notices.push_back(
-            "WARNING:  SET has no effect here: there is no session that would keep it; within BEGIN ... COMMIT it has");
-      return absl::OkStatus();
+      if (prepared.statement_ == nullptr) return Status();
+      result->command_tag = "SET";
+      result->notices.push_back("WARNING:  SET has no effect here: no session would keep it. In BEGIN ... COMMIT it has");
+      return Status();
     case Prepared::Kind::kRows:
       if (prepared.statement_->kind == ast::StatementKind::kShow)
         return show_setting(ast::node_as<ast::ShowStatement>(*prepared.statement_), result);

@@ -159,10 +159,12 @@ bool Converter::is_needless(const Node* node) {
   return nodeTag(node) == T_ReindexStmt;
 }
 
-// What it locks is there, and nothing runs beside the transaction. One of the rights is enough (PostgreSQL's
-// LockTableAclCheck()).
+// What it locks is there, no block has what the lock excludes, and nothing runs beside the transaction. One of the
+// rights is enough (PostgreSQL's LockTableAclCheck()).
 std::string Converter::lock_query(const LockStmt& node) {
-  constexpr int kAccessShare = 1, kRowExclusive = 3;  // PostgreSQL's lockdefs.h
+  constexpr int kAccessShare = 1, kRowExclusive = 3, kShare = 5, kExclusive = 7;  // PostgreSQL's lockdefs.h
+  // PostgreSQL's blocks hold ROW EXCLUSIVE on what they have changed, ROW SHARE where they have locked rows
+  const int excluded = node.mode >= kExclusive ? 2 : node.mode >= kShare ? 1 : 0;
   const std::string_view rights = node.mode == kAccessShare    ? "SELECT"
                                   : node.mode == kRowExclusive ? "INSERT, UPDATE, DELETE, TRUNCATE"
                                                                : "UPDATE, DELETE, TRUNCATE";
@@ -173,7 +175,8 @@ std::string Converter::lock_query(const LockStmt& node) {
       name += (name.empty() ? "" : ".") + quote_identifier(part);
     query += ", pg_catalog.scyper_may_lock(has_table_privilege(" + quote_literal(name) + "::regclass, '" +
              std::string(rights) + "'), ";
-    query += quote_literal(table_ref(&to<RangeVar>(relation)).name.back()) + ")";
+    query += quote_literal(table_ref(&to<RangeVar>(relation)).name.back()) + ", " + quote_literal(name) +
+             "::regclass::bigint, " + std::to_string(excluded) + (node.nowait ? ", true)" : ", false)");
   }
   return query;
 }

@@ -3,6 +3,7 @@
 
 #include "base/object_name.h"
 #include "bind/row_lock_code.h"
+#include "bind/system_types.h"
 #include "query/row_locks.h"
 #include "runtime/function_body.h"
 #include "runtime/row_lock_calls.h"
@@ -83,11 +84,20 @@ SCYPER_FUNCTION(lock_unnamed) {
   return failed != 0 ? failed : give_bool(out, true);
 }
 
-// LOCK TABLE: whether the role may, the table's name.
+// LOCK TABLE: whether the role may; the table's name and oid; what the lock excludes: 0 nothing of blocks, 1 changes,
+// 2 locked rows, too; NOWAIT.
 SCYPER_FUNCTION(may_lock) {
-  if (args[0].lo == 0)
-    return c->fail("42501", "permission denied for table " + std::string(bare_name(text_of(args[1]))));
-  return give_bool(out, true);
+  const std::string name(bare_name(text_of(args[1])));
+  if (args[0].lo == 0) return c->fail("42501", "permission denied for table " + name);
+  RowLocks* locks = RowLocks::current();
+  const std::optional<TableId> table = table_of_oid(args[2].lo);
+  if (locks == nullptr || args[3].lo == 0 || !table.has_value()) return give_bool(out, true);
+  const LockWait wait = args[4].lo != 0 ? LockWait::kError : LockWait::kWait;
+  const RowLocks::Locked locked = locks->lock_table(*table, /*is_for_changes=*/args[3].lo == 1, wait);
+  if (locked == RowLocks::Locked::kRefused)
+    return c->fail("55P03", "could not obtain lock on relation \"" + name + "\"");
+  const int32_t failed = fail_unless_locked(c, locked);
+  return failed != 0 ? failed : give_bool(out, true);
 }
 
 int32_t rt_meet_row(ExecContext* c, storage::TablePartition* partition, int64_t tid) noexcept {

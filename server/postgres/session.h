@@ -119,10 +119,10 @@ class Session final : public BlockSession {
     bool is_cursor = false;
     bool is_scrolling = false;  // all rows are in `rows`
     int64_t position = 0;
-    bool is_held = false;  // WITH HOLD: all rows are in `rows`, and COMMIT keeps it
-    bool is_kept = false;  // a transaction that has committed has left it
+    bool is_held = false;   // WITH HOLD: all rows are in `rows`, and COMMIT keeps it
+    bool is_kept = false;   // a transaction that has committed has left it
     size_t savepoints = 0;  // that its block had when it was made
-    std::string text;      // that has declared it, as the client sent it
+    std::string text;       // that has declared it, as the client sent it
     int64_t opened_us = 0;
   };
 

@@ -123,6 +123,37 @@ def job_queue_by_statements(node):
         expect("SKIP LOCKED in a subquery: each job runs once", sorted(done) == list(range(1, 61)) and runs == 1 and not errors, f"{len(done)} runs, {errors}")
 
 
+def locks_of_tables(node):
+    """LOCK TABLE waits for blocks that have changed rows of the table, or locked some."""
+    with psycopg.connect(node.conninfo) as holder, psycopg.connect(node.conninfo) as other:
+        holder.execute("UPDATE stock SET amount = 7 WHERE id = 100")
+        for mode, expected in (("SHARE", "55P03"), ("EXCLUSIVE", "55P03"), ("ACCESS EXCLUSIVE", "55P03"), ("SHARE UPDATE EXCLUSIVE", "no error")):
+            found = state_of(lambda: other.execute(f"LOCK TABLE stock IN {mode} MODE NOWAIT"))
+            expect(f"NOWAIT beside changes: {mode}", found == expected, found)
+            other.rollback()
+        expect("of another table", state_of(lambda: other.execute("LOCK TABLE jobs IN EXCLUSIVE MODE NOWAIT")) == "no error")
+        other.rollback()
+        other.execute("SET lock_timeout = '50ms'")
+        other.commit()
+        expect("without NOWAIT it waits", state_of(lambda: other.execute("LOCK TABLE stock")) == "55P03")
+        other.rollback()
+        holder.commit()
+        holder.execute("SELECT * FROM stock WHERE id = 100 FOR UPDATE")
+        found = [state_of(lambda: other.execute("LOCK TABLE stock IN SHARE MODE NOWAIT"))]
+        other.rollback()
+        found.append(state_of(lambda: other.execute("LOCK TABLE stock IN EXCLUSIVE MODE NOWAIT")))
+        other.rollback()
+        expect("beside locked rows", found == ["no error", "55P03"], found)
+        waiter = threading.Thread(target=lambda: (other.execute("SET lock_timeout = 0"), other.execute("LOCK TABLE stock"),
+                                                  other.execute("UPDATE stock SET amount = amount + 1 WHERE id = 100"), other.commit()))
+        holder.execute("UPDATE stock SET amount = 20 WHERE id = 100")
+        waiter.start()
+        holder.commit()
+        waiter.join()
+        expect("who has waited goes on", one(holder, "SELECT amount FROM stock WHERE id = 100") == 21)
+        holder.rollback()
+
+
 def locks_that_stop_nobody(node):
     with psycopg.connect(node.conninfo) as holder, psycopg.connect(node.conninfo) as other, psycopg.connect(node.conninfo, autocommit=True) as single:
         holder.execute("SELECT * FROM stock WHERE id = 100 FOR UPDATE")
@@ -354,7 +385,7 @@ def main():
     with psycopg.connect(node.conninfo, autocommit=True) as connection:
         for statement in SCHEMA.strip().split("\n"):
             connection.execute(statement)
-    for check in (locked_rows, locked_beside_others, job_queue, job_queue_by_statements, locks_that_stop_nobody, levels, functions_that_write, own_changes, cursors_and_savepoints, settings_and_time,
+    for check in (locked_rows, locked_beside_others, job_queue, job_queue_by_statements, locks_of_tables, locks_that_stop_nobody, levels, functions_that_write, own_changes, cursors_and_savepoints, settings_and_time,
                   blocks_that_stop_nobody, a_waiter_that_is_ended):
         check(node)
     expect("the node stops as it should", node.stop() == 0)

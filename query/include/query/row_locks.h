@@ -36,6 +36,8 @@ class RowLocks {
   virtual Status refusal() const = 0;
   // As lock(), with kWait.
   virtual Locked lock_tuple(const storage::TablePartition* partition, storage::Tid tid, storage::RowLock lock) = 0;
+  // A table. Not kYes: another transaction has changed rows of it or, unless only changes count, locked some.
+  virtual Locked lock_table(TableId table, bool is_for_changes, LockWait wait) = 0;
   // The statement locks rows that have no name here.
   virtual Locked lock_unnamed() = 0;
 

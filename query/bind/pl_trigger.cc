@@ -45,7 +45,7 @@ Status PlBinder::bind_trigger_variables(StepList* out) {
   program.parameters = static_cast<uint32_t>(program.variables.size());
   for (const char* name : {"old", "new"}) {  // NULL where the event has none
     if (outer.records.count(name) != 0) continue;
-    Record* record = new_record(trigger.per_row ? columns : std::vector<RelationColumn>{});
+    Record* record = new_record(columns);
     record->absent = true;
     outer.records[name] = record;
   }

@@ -120,7 +120,12 @@ TrackedQuery track_rows(const Catalog& catalog, std::string_view text) {
 bool mentions_current(std::string_view text) {
   constexpr std::string_view kWord = "current";
   const auto is_same = [](char a, char b) { return absl::ascii_tolower(static_cast<unsigned char>(a)) == b; };
-  return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), is_same) != text.end();
+  for (auto at = text.begin();; ++at) {
+    at = std::search(at, text.end(), kWord.begin(), kWord.end(), is_same);
+    if (text.end() - at <= static_cast<ptrdiff_t>(kWord.size())) return false;
+    const auto next = static_cast<unsigned char>(at[static_cast<ptrdiff_t>(kWord.size())]);
+    if (absl::ascii_isspace(next) || next == '/' || next == '-') return true;  // not current_timestamp
+  }
 }
 
 std::optional<CurrentOf> find_current_of(const Catalog& catalog, std::string_view text) {

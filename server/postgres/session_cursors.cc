@@ -200,6 +200,12 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
   }
   const std::span<const Datum> arguments(owned->arguments);
   SCYPER_ASSIGN_OR_RETURN(auto answer, run_statement(*statement, arguments));
+  const auto is_same = [](const query::ResultColumn& a, const query::ResultColumn& b) {
+    return a.name == b.name && query::type_oid(a.type) == query::type_oid(b.type);
+  };
+  if (statement->command.kind == CommandKind::kQuery &&
+      !std::ranges::equal(answer->columns(), statement->columns, is_same))
+    return sql_error("0A000", "cached plan must not change result type");
   return std::unique_ptr<Answer>(
       std::make_unique<OwningAnswer<std::unique_ptr<Owned>>>(std::move(answer), std::move(owned)));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "storage/tiered_chunk.h"
@@ -18,8 +19,12 @@ bool is_number(const SqlType& type) {
          type.id == TypeId::kNumeric || type.id == TypeId::kFloat8;
 }
 
+// NaN is the largest one, as SQL has it: it equals nothing, so it must not be among the numbers that are compared.
 double number_of(const SqlType& type, const Datum& value) {
-  if (type.id == TypeId::kFloat8) return __builtin_bit_cast(double, value.lo);
+  if (type.id == TypeId::kFloat8) {
+    const auto number = __builtin_bit_cast(double, value.lo);
+    return std::isnan(number) ? std::numeric_limits<double>::infinity() : number;
+  }
   if (type.id == TypeId::kNumeric) return static_cast<double>(value.int128()) / std::pow(10.0, value.scale);
   return static_cast<double>(value.lo);
 }

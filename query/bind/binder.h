@@ -438,6 +438,7 @@ class Binder {
   Status check_rights(const View& view, uint16_t rights) const;
   Status check_rights(const Routine& routine) const;
   Status check_reads(const BoundDml& dml) const;
+  void show_failing_row(BoundDml* dml) const;
   Status add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
                       int32_t location);
   // binder_dml.cc
@@ -499,7 +500,7 @@ class Binder {
   Status bind_reference(const ForeignKey& key, BoundDml* dml);
   Status bind_reactions(BoundDml* dml);
   Status bind_reaction(const ForeignKey& key, const std::shared_ptr<storage::Table>& child, BoundDml* dml);
-  Status bind_reaction_check(const ForeignKey& key, const storage::TableSchema& child, bool keeps_replaced,
+  Status bind_reaction_check(const ForeignKey& key, const storage::TableSchema& child, ReferentialAction action,
                              BoundDml* dml, RowReaction* reaction);
   StatusOr<std::unique_ptr<BoundDml>> bind_action(std::string text, BoundDml* dml);
   const Relation* row_relation(std::unique_ptr<Relation>* row, const BoundDml& dml, std::string alias);
@@ -573,7 +574,8 @@ class Binder {
     std::vector<uint32_t> variables;
   };
   std::vector<CurrentRow> current_rows_;
-  std::map<std::string, std::shared_ptr<CommonQuery>> transition_tables_;  // of the trigger function at hand
+  using TransitionTables = std::map<std::string, std::shared_ptr<CommonQuery>>;
+  TransitionTables transition_tables_;  // of the trigger function at hand
   bool allows_unpopulated_ = false;
   bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record
 };

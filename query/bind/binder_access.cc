@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
@@ -106,6 +107,24 @@ Status Binder::check_reads(const BoundDml& dml) const {
   if (!reads) return Status();
   return dml.view != nullptr ? check_rights(*catalog_.find_view(dml.view->name, false), kSelectRight)
                              : check_rights(dml.table->schema(), kSelectRight);
+}
+
+// Errors tell no more of a row than the role may read. It knows what the statement itself gives.
+void Binder::show_failing_row(BoundDml* dml) const {
+  const storage::TableSchema& schema = dml->table->schema();
+  FailingRow& row = dml->failing_row;
+  row.before = "Failing row contains (";
+  if (check_rights(schema, kSelectRight).ok()) {
+    row.columns.resize(storage::visible_columns(schema));
+    std::iota(row.columns.begin(), row.columns.end(), 0);
+    return;
+  }
+  row.columns = dml->named_columns;
+  std::sort(row.columns.begin(), row.columns.end());
+  row.columns.erase(std::unique(row.columns.begin(), row.columns.end()), row.columns.end());
+  for (size_t i = 0; i < row.columns.size(); i++)
+    absl::StrAppend(&row.before, i == 0 ? "" : ", ", schema.columns[row.columns[i]].name);
+  row.before += ") = (";
 }
 
 }  // namespace scyper::query

@@ -9,6 +9,7 @@
 #include "bind/named_arguments.h"
 #include "bind/names_on_path.h"
 #include "bind/operator_rules.h"
+#include "bind/overload_hints.h"
 #include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
@@ -166,10 +167,11 @@ Status Binder::match_compared(std::string_view op, BoundPtr* left, BoundPtr* rig
   } else if ((a == TypeId::kArray && b == TypeId::kArray && (*left)->type.element != (*right)->type.element) ||
              ((a == TypeId::kEnum || (*left)->type.element == TypeId::kEnum) && a == b &&
               (*left)->type.length != (*right)->type.length)) {
-    return error("42883",
-                 absl::StrCat("operator does not exist: ", type_name((*left)->type), " ", std::string(op), " ",
-                              type_name((*right)->type)),
-                 location);
+    return with_hint(error("42883",
+                           absl::StrCat("operator does not exist: ", type_name((*left)->type), " ", std::string(op),
+                                        " ", type_name((*right)->type)),
+                           location),
+                     std::string(kNoOperator));
   }
   return absl::OkStatus();
 }
@@ -177,24 +179,24 @@ Status Binder::match_compared(std::string_view op, BoundPtr* left, BoundPtr* rig
 Status Binder::match_concatenated(BoundPtr* left, BoundPtr* right, int32_t location) {
   TypeId a = (*left)->type.id;
   TypeId b = (*right)->type.id;
+  const auto no_concatenation = [&] {
+    return with_hint(
+        error("42883",
+              absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
+              location),
+        std::string(kNoOperator));
+  };
   auto either = [&](TypeId id) { return (a == id || b == id) && !is_string(a) && !is_string(b); };
   if (either(TypeId::kBytea) || either(TypeId::kJsonb)) {
     SqlType wanted = make_type(either(TypeId::kBytea) ? TypeId::kBytea : TypeId::kJsonb);
     for (const TypeId id : {a, b})
-      if (id != wanted.id && id != TypeId::kUnknown)
-        return error(
-            "42883",
-            absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
-            location);
+      if (id != wanted.id && id != TypeId::kUnknown) return no_concatenation();
     for (BoundPtr* side : {left, right}) {
       SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), wanted, Coercion::kImplicit));
     }
     return absl::OkStatus();
   }
-  if (!is_string(a) && !is_string(b) && a != TypeId::kUnknown && b != TypeId::kUnknown)
-    return error("42883",
-                 absl::StrCat("operator does not exist: ", type_name(make_type(a)), " || ", type_name(make_type(b))),
-                 location);
+  if (!is_string(a) && !is_string(b) && a != TypeId::kUnknown && b != TypeId::kUnknown) return no_concatenation();
   SqlType text = make_type(TypeId::kText);
   SCYPER_ASSIGN_OR_RETURN(*left, coerce(std::move(*left), text, Coercion::kAssignment));
   SCYPER_ASSIGN_OR_RETURN(*right, coerce(std::move(*right), text, Coercion::kAssignment));
@@ -313,7 +315,7 @@ Status Binder::no_like_operator(std::string_view name, const std::vector<BoundPt
                          absl::StrCat("operator does not exist: ", shown(args[0]), name == "like" ? " ~~ " : " ~~* ",
                                       shown(args[1])),
                          location),
-                   "No operator matches the given name and argument types. You might need to add explicit type casts.");
+                   std::string(kNoOperator));
 }
 
 Status Binder::no_operator(std::string_view op, const std::vector<BoundPtr>& args, int32_t location) const {
@@ -322,7 +324,7 @@ Status Binder::no_operator(std::string_view op, const std::vector<BoundPtr>& arg
                          absl::StrCat("operator does not exist: ", args.size() == 2 ? shown(args[0]) + " " : "",
                                       std::string(op), " ", args.empty() ? "" : shown(args.back())),
                          location),
-                   "No operator matches the given name and argument types. You might need to add explicit type casts.");
+                   std::string(kNoOperator));
 }
 
 namespace {

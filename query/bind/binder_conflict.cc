@@ -11,6 +11,13 @@
 // INSERT ... ON CONFLICT
 namespace scyper::query {
 
+int find_target_column(const storage::TableSchema& schema, std::string_view name) {
+  size_t visible = storage::visible_columns(schema);
+  for (size_t i = 0; i < visible; i++)
+    if (schema.columns[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
 namespace {
 
 Status without_match() {

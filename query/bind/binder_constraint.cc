@@ -122,6 +122,7 @@ class Binder::InnerText {
   InnerText(Binder* binder, std::string_view text)
       : binder_(binder),
         common_tables_(std::exchange(binder->common_tables_, {})),
+        transition_tables_(std::exchange(binder->transition_tables_, {})),
         source_(std::exchange(binder->source_, text)),
         variables_(std::exchange(binder->variables_, nullptr)),
         allow_parameters_(std::exchange(binder->allow_parameters_, false)),
@@ -129,6 +130,7 @@ class Binder::InnerText {
         aggregate_clause_(binder->aggregate_clause_) {}
   ~InnerText() {
     binder_->common_tables_ = std::move(common_tables_);
+    binder_->transition_tables_ = std::move(transition_tables_);
     binder_->source_ = source_;
     binder_->variables_ = variables_;
     binder_->allow_parameters_ = allow_parameters_;
@@ -141,6 +143,7 @@ class Binder::InnerText {
  private:
   Binder* const binder_;
   CommonTables common_tables_;
+  TransitionTables transition_tables_;
   std::string_view source_;
   const VariableScope* variables_;
   bool allow_parameters_;
@@ -308,6 +311,7 @@ const Relation* Binder::row_relation(std::unique_ptr<Relation>* row, const Bound
 
 Status Binder::bind_constraints(BoundDml* dml) {
   const TableRules* rules = rules_of(dml->table->schema());
+  if (dml->kind != DmlKind::kDelete) show_failing_row(dml);
   if (rules != nullptr && dml->kind != DmlKind::kDelete) {
     SCYPER_RETURN_IF_ERROR(bind_generated_columns(*rules, dml));
     SCYPER_RETURN_IF_ERROR(bind_checks(*rules, dml));
@@ -376,8 +380,6 @@ Status Binder::bind_generated_columns(const TableRules& rules, BoundDml* dml) {
 
 Status Binder::bind_checks(const TableRules& rules, BoundDml* dml) {
   const storage::TableSchema& schema = dml->table->schema();
-  std::vector<uint32_t> all;
-  for (uint32_t c = 0; c < storage::visible_columns(schema); c++) all.push_back(c);
   for (const TableRules::Check& check : rules.checks) {
     const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
     SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, bind_rule(check.expression, row, "check constraints"));
@@ -392,9 +394,9 @@ Status Binder::bind_checks(const TableRules& rules, BoundDml* dml) {
     bound.sqlstate = "23514";
     bound.message =
         absl::StrCat("new row for relation \"", schema.name, "\" violates check constraint \"", check.name, "\"");
-    bound.detail_before = "Failing row contains (";
+    bound.detail_before = dml->failing_row.before;
     bound.detail_after = ").";
-    bound.detail_columns = all;
+    bound.detail_columns = dml->failing_row.columns;
     dml->checks.push_back(std::move(bound));
   }
   return absl::OkStatus();
@@ -506,9 +508,7 @@ Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storag
   }
   const Scope* saved = std::exchange(action_scope_, &scope);
   Status status;
-  if (action == ReferentialAction::kNoAction || action == ReferentialAction::kRestrict) {
-    status = bind_reaction_check(key, other, action == ReferentialAction::kNoAction, dml, &reaction);
-  } else {
+  if (action != ReferentialAction::kNoAction && action != ReferentialAction::kRestrict) {
     const std::string where =
         absl::StrCat(" WHERE ", pairs(" child", other, key.columns, kOldRow, schema, key.referenced));
     std::string text;
@@ -529,14 +529,16 @@ Status Binder::bind_reaction(const ForeignKey& key, const std::shared_ptr<storag
     status = bound.status();
     if (bound.ok()) reaction.action = *std::move(bound);
   }
+  if (status.ok() && action != ReferentialAction::kCascade && action != ReferentialAction::kSetNull)
+    status = bind_reaction_check(key, other, action, dml, &reaction);
   action_scope_ = saved;
   SCYPER_RETURN_IF_ERROR(status);
   dml->reactions.push_back(std::move(reaction));
   return absl::OkStatus();
 }
 
-// keeps_replaced (NO ACTION): rows that refer to a key which the statement gave to another row are fine.
-Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSchema& child, bool keeps_replaced,
+// Rows that refer to a key which the statement gave to another row are fine, but for RESTRICT.
+Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSchema& child, ReferentialAction action,
                                    BoundDml* dml, RowReaction* reaction) {
   const storage::TableSchema& schema = dml->table->schema();
   const std::string text = absl::StrCat("NOT EXISTS (SELECT 1 FROM ", quoted_name(child.name), " AS \" child\" WHERE ",
@@ -549,7 +551,7 @@ Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSc
   std::vector<BoundPtr> conditions(1);
   SCYPER_ASSIGN_OR_RETURN(conditions[0], bind_text(text));
   wait_for_referencing(child, conditions[0].get());
-  if (keeps_replaced) {  // looked up as the owner of the referenced table
+  if (action != ReferentialAction::kRestrict) {  // looked up as the owner of the referenced table
     const Role* saved = std::exchange(actor_, owner_of(catalog_, schema));
     auto replaced =
         bind_text(absl::StrCat("EXISTS (SELECT 1 FROM ", quoted_name(schema.name), " AS \" other\" WHERE ",
@@ -566,7 +568,7 @@ Status Binder::bind_reaction_check(const ForeignKey& key, const storage::TableSc
   reaction->check.detail_before = absl::StrCat("Key (", names_of(schema, key.referenced), ")=(");
   reaction->check.detail_after = absl::StrCat(") is still referenced from table \"", child.name, "\".");
   reaction->check.detail_columns = key.referenced;
-  if (keeps_replaced) set_deferral(key, child.id, &reaction->check);  // RESTRICT never waits
+  if (action == ReferentialAction::kNoAction) set_deferral(key, child.id, &reaction->check);  // the others never wait
   return absl::OkStatus();
 }
 

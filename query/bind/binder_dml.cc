@@ -14,13 +14,6 @@ namespace scyper::query {
 
 using ast::node_as;
 
-int find_target_column(const storage::TableSchema& schema, std::string_view name) {
-  size_t visible = storage::visible_columns(schema);
-  for (size_t i = 0; i < visible; i++)
-    if (schema.columns[i].name == name) return static_cast<int>(i);
-  return -1;
-}
-
 StatusOr<uint32_t> Binder::target_column(const storage::TableSchema& schema, const std::string& name,
                                          int32_t location) const {
   const int column = find_target_column(schema, name);
@@ -297,6 +290,7 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
     query->outputs.push_back({schema.columns[c].name, std::move(value), false});
   }
   add_hidden_outputs(schema, query.get());
+  for (const InsertTarget& target : targets) dml->named_columns.push_back(target.column);
   dml->source = std::move(query);
   return absl::OkStatus();
 }

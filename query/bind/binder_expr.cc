@@ -192,7 +192,8 @@ StatusOr<BoundPtr> Binder::bind_unary(const ast::UnaryOp& expr, const Scope* sco
   if (arg->type.id == TypeId::kUnknown && expr.op == "+")
     return coerce(std::move(arg), make_type(TypeId::kFloat8), Coercion::kImplicit);
   if (arg->type.id == TypeId::kUnknown && (expr.op == "-" || expr.op == "~"))
-    return error("42725", absl::StrCat("operator is not unique: ", expr.op, " unknown"), expr.location);
+    return with_hint(error("42725", absl::StrCat("operator is not unique: ", expr.op, " unknown"), expr.location),
+                     "Could not choose a best candidate operator. You might need to add explicit type casts.");
   std::vector<BoundPtr> args;
   args.push_back(std::move(arg));
   return make_call(expr.op, std::move(args), expr.location);

@@ -6,6 +6,7 @@
 #include "bind/binder.h"
 #include "bind/json_records.h"
 #include "bind/make.h"
+#include "bind/overload_hints.h"
 #include "bind/target_name.h"
 #include "parse/sql_parser.h"
 #include "plan/access_path.h"
@@ -91,7 +92,9 @@ StatusOr<SqlType> Binder::match_series(std::vector<BoundPtr>* args, int32_t loca
     for (const auto& arg : *args)
       absl::StrAppend(&types, types.empty() ? "" : ", ",
                       arg->type.id == TypeId::kUnknown ? "unknown" : type_name(without_modifiers(arg->type)));
-    return error(sqlstate, absl::StrCat("function generate_series(", types, ") ", std::string(end)), location);
+    return with_hint(
+        error(sqlstate, absl::StrCat("function generate_series(", types, ") ", std::string(end)), location),
+        std::string(sqlstate == "42883" ? kNoFunction : kNoBestFunction));
   };
   if (args->size() < 2 || args->size() > 3) return wrong("42883", "does not exist");
   bool moments = is_moment((*args)[0]->type.id) || is_moment((*args)[1]->type.id);
@@ -139,16 +142,18 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_subscripts(std::vector<BoundPtr> ar
 StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall& call, const Scope* scope) {
   std::string name = call.name.back();
   SCYPER_ASSIGN_OR_RETURN(auto args, bind_set_arguments(call, scope));
+  const auto no_function = [&](const std::string& shown) {
+    return with_hint(error("42883", absl::StrCat("function ", shown, " does not exist"), call.location),
+                     std::string(kNoFunction));
+  };
   if (name == "unnest") {
     for (const auto& arg : args)
       if (arg->type.id != TypeId::kArray)
-        return error(
-            arg->type.id == TypeId::kUnknown ? "42725" : "42883",
-            arg->type.id == TypeId::kUnknown
-                ? "function unnest(unknown) is not unique"
-                : absl::StrCat("function unnest(", type_name(without_modifiers(arg->type)), ") does not exist"),
-            call.location);
-    if (args.empty()) return error("42883", "function unnest() does not exist", call.location);
+        return arg->type.id == TypeId::kUnknown
+                   ? with_hint(error("42725", "function unnest(unknown) is not unique", call.location),
+                               std::string(kNoBestFunction))
+                   : no_function(absl::StrCat("unnest(", type_name(without_modifiers(arg->type)), ")"));
+    if (args.empty()) return no_function("unnest()");
     return args;
   }
   if (name == "pg_partition_ancestors" && args.size() == 1) {  // no table is a partition of another
@@ -174,9 +179,7 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall&
   std::vector<BoundPtr> arrays;
   if (gives_pairs(name) && args.size() == 1) {
     if (name[4] == 'b' && args[0]->type.id != TypeId::kUnknown && args[0]->type.id != TypeId::kJsonb)
-      return error("42883",
-                   absl::StrCat("function ", name, "(", type_name(plain_type(args[0]->type)), ") does not exist"),
-                   call.location);
+      return no_function(absl::StrCat(name, "(", type_name(plain_type(args[0]->type)), ")"));
     std::vector<BoundPtr> same_args;
     same_args.push_back(clone(*args[0]));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr keys,

@@ -112,6 +112,7 @@ Status Binder::bind_merge_insert(const ast::MergeWhen& when, const Scope* scope,
     return error("42601", "INSERT has more expressions than target columns", when.values[targets.size()]->location);
   if (when.values.size() < targets.size() && !when.values.empty())
     return error("42601", "INSERT has more target columns than expressions", when.columns[when.values.size()].location);
+  for (const InsertTarget& target : targets) action->named_columns.push_back(target.column);
   SCYPER_ASSIGN_OR_RETURN(std::vector<BoundPtr> given, bind_merge_values(when, targets, scope, schema));
   bound->rows = std::make_shared<CommonQuery>();
   bound->rows->is_part = true;

@@ -119,12 +119,10 @@ StatusOr<Binder::RoutineMatch> Binder::choose_routine(std::string_view name, boo
     return with_hint(error("42809", call + " is not a procedure", location), "To call a function, use SELECT.");
   if (other_kind && std::none_of(range.first, range.second, [](const auto& e) { return !e.second->procedure; }))
     return with_hint(error("42809", call + " is a procedure", location), "To call a procedure, use CALL.");
-  bool exists = range.first != range.second || !find_builtins(name).empty() || procedure;
-  return with_hint(error("42883", absl::StrCat(kind, " ", call, " does not exist"), location),
-                   exists ? absl::StrCat("No ", kind,
-                                         " matches the given name and argument types. You might need to add explicit "
-                                         "type casts.")
-                          : "");
+  return with_hint(
+      error("42883", absl::StrCat(kind, " ", call, " does not exist"), location),
+      absl::StrCat("No ", kind,
+                   " matches the given name and argument types. You might need to add explicit type casts."));
 }
 
 // One expression per callable parameter; OUT ones stay null.

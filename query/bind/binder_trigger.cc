@@ -30,6 +30,7 @@ Status Binder::bind_triggers(BoundDml* dml) {
   const storage::TableSchema& schema = dml->schema();
   const std::string& table = schema.name;
   uint8_t event = event_of(dml->kind);
+  for (const ColumnAssignment& assignment : dml->assignments) dml->named_columns.push_back(assignment.column);
   auto first = catalog_.triggers.lower_bound({table, ""});
   std::vector<std::shared_ptr<const Trigger>> fired;
   for (auto it = first; it != catalog_.triggers.end() && it->first.first == table; ++it) {
@@ -79,7 +80,12 @@ StatusOr<TriggerCall> Binder::bind_trigger(const std::shared_ptr<const Trigger>&
   variant->trigger = trigger;
   variant->trigger_event = event;
   variant->variant = absl::StrCat("trigger ", trigger->table, " ", trigger->name, " ", event);
-  if (!reacting_.empty() && trigger->before) act_as_owner(current_role(catalog_.roles), variant.get());
+  variant->trigger_depth = 1;
+  if (!reacting_.empty() && trigger->before) {
+    act_as_owner(current_role(catalog_.roles), variant.get());
+    variant->trigger_depth = 2;  // the action of a foreign key is a trigger of PostgreSQL
+    variant->variant += " in action";
+  }
   TriggerCall call;
   call.routine = std::move(variant);
   program_->callees.push_back(call.routine);

@@ -337,10 +337,17 @@ struct RowCheck {
 
 struct BoundDml;
 
+// DETAIL of 23502 and 23514: these columns of the row that a change refuses, behind `before`. The role must be allowed
+// to read the table; else there are only the columns that the statement names. Without columns there is no DETAIL.
+struct FailingRow {
+  std::string before;
+  std::vector<uint32_t> columns;
+};
+
 // What a change of a referenced row does to those that refer to it.
 struct RowReaction {
   BoundPtr condition;  // over old and new row; nullptr: always
-  RowCheck check;      // NO ACTION, RESTRICT
+  RowCheck check;      // NO ACTION, RESTRICT; SET DEFAULT: behind the action, as the default may be the old key
   std::unique_ptr<BoundDml> action;
 };
 
@@ -401,6 +408,8 @@ struct BoundDml {
   std::unique_ptr<Relation> old_row, new_row;
   std::vector<ColumnAssignment> generated;  // INSERT: columns computed of the others
   std::vector<RowCheck> checks;             // over new_row, before the row changes
+  std::vector<uint32_t> named_columns;      // that the statement itself gives a value to
+  FailingRow failing_row;
   // Foreign keys: when the statement has changed all its rows.
   std::vector<RowCheck> references;                // over new_row
   std::vector<RowReaction> reactions;              // over old_row and new_row

@@ -43,6 +43,7 @@ extern const ir::External k_fn_sequence_value;
 extern const ir::External k_fn_sequence_called;
 extern const ir::External k_fn_sequence_last_value;
 extern const ir::External k_fn_pg_backend_pid;
+extern const ir::External k_fn_pg_trigger_depth;
 extern const ir::External k_fn_pg_cancel_backend;
 extern const ir::External k_fn_pg_terminate_backend;
 
@@ -61,6 +62,7 @@ void add_setting_functions(BuiltinTable* t) {
   add("pg_backend_pid", {}, T::kInt4, k_fn_pg_backend_pid);
   add("pg_cancel_backend", {T::kInt4}, T::kBool, k_fn_pg_cancel_backend);
   add("pg_terminate_backend", {T::kInt4}, T::kBool, k_fn_pg_terminate_backend);
+  t->runtime("pg_trigger_depth", {}, T::kInt4, k_fn_pg_trigger_depth).is_volatile = true;
   Builtin& notify = t->runtime("pg_notify", {T::kText, T::kText}, T::kVoid, k_fn_pg_notify);
   notify.is_volatile = true;
   notify.writes = true;

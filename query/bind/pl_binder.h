@@ -31,6 +31,7 @@ class PlBinder {
   static bool is_definition(ast::StatementKind kind);
   // Of the statement that it will bind.
   static void name_parameters(const NamedParameters& names, Binder* binder);
+  static Status see_transitions(size_t parameters, Binder* binder);
 
  private:
   using Record = VariableScope::Record;
@@ -102,7 +103,11 @@ class PlBinder {
   StatusOr<uint32_t> cursor_variable(const plpgsql::Target& target);
   // pl_trigger.cc
   Status bind_trigger_variables(StepList* out);
+  static void add_transition(const std::string& name, const std::vector<RelationColumn>& columns, uint32_t variable,
+                             Binder* binder);
   Status bind_trigger_return(const plpgsql::Return& statement, StepList* out);
+  Status bind_trigger_case(const ast::Case& choice, const plpgsql::Return& statement, StepList* out);
+  Status bind_trigger_row(const ast::Expr& value, const plpgsql::Return& statement, StepList* out);
   void raise_no_return(StepList* out);
   Status bind_parameters(StepList* out);
   Status bind_results();

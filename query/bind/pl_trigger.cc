@@ -2,9 +2,33 @@
 #include "base/object_name.h"
 #include "bind/make.h"
 #include "bind/pl_binder.h"
+#include "compile/transition_scope.h"
 
 // Trigger functions: OLD and NEW are records, TG_... constants, the row that RETURN gives is the result.
 namespace scyper::query {
+
+// variable: holds the address of the table's rows.
+void PlBinder::add_transition(const std::string& name, const std::vector<RelationColumn>& columns, uint32_t variable,
+                              Binder* binder) {
+  TransitionTable table;
+  table.rows = std::make_shared<CommonQuery>();
+  table.rows->is_part = true;
+  table.rows->columns = columns;
+  table.variable = variable;
+  binder->transition_tables_[name] = table.rows;
+  binder->program_->transitions.push_back(std::move(table));
+}
+
+// Of a statement that a trigger function runs by EXECUTE: the addresses are the last ones of its parameters.
+Status PlBinder::see_transitions(size_t parameters, Binder* binder) {
+  const Trigger* trigger = TransitionScope::current();
+  if (trigger == nullptr) return absl::OkStatus();
+  SCYPER_ASSIGN_OR_RETURN(const auto columns, binder->relation_columns(trigger->table, -1));
+  const std::vector<std::string> names = transition_names(*trigger);
+  auto variable = static_cast<uint32_t>(parameters - names.size());
+  for (const std::string& name : names) add_transition(name, columns, variable++, binder);
+  return absl::OkStatus();
+}
 
 Status PlBinder::bind_trigger_variables(StepList* out) {
   BoundProgram& program = *binder_.program_;
@@ -16,20 +40,12 @@ Status PlBinder::bind_trigger_variables(StepList* out) {
   if (has_old) outer.records["old"] = new_record(columns);
   if (has_new) outer.records["new"] = new_record(columns);
   for (auto& [name, record] : outer.records) record->present = true;
-  for (const std::string* name : {&trigger.old_table, &trigger.new_table}) {
-    if (name->empty()) continue;
-    TransitionTable table;
-    table.rows = std::make_shared<CommonQuery>();
-    table.rows->is_part = true;
-    table.rows->columns = columns;
-    table.variable = binder_.new_variable("", make_type(TypeId::kInt8));
-    binder_.transition_tables_[*name] = table.rows;
-    program.transitions.push_back(std::move(table));
-  }
+  for (const std::string& name : transition_names(trigger))
+    add_transition(name, columns, binder_.new_variable("", make_type(TypeId::kInt8)), &binder_);
   program.parameters = static_cast<uint32_t>(program.variables.size());
   for (const char* name : {"old", "new"}) {  // NULL where the event has none
     if (outer.records.count(name) != 0) continue;
-    Record* record = new_record(trigger.per_row ? columns : std::vector<RelationColumn>{});
+    Record* record = new_record(columns);
     record->absent = true;
     outer.records[name] = record;
   }
@@ -81,6 +97,36 @@ Status PlBinder::bind_trigger_variables(StepList* out) {
 Status PlBinder::bind_trigger_return(const plpgsql::Return& statement, StepList* out) {
   if (statement.value == nullptr)
     return binder_.error("42601", "missing expression at or near \";\"", statement.location);
+  return bind_trigger_row(*statement.value, statement, out);
+}
+
+// A CASE of rows decides which of them is returned, as IF would.
+Status PlBinder::bind_trigger_case(const ast::Case& choice, const plpgsql::Return& statement, StepList* out) {
+  auto step = new_step(StepKind::kIf, statement);
+  for (const ast::CaseWhen& when : choice.whens) {
+    BoundPtr test;
+    if (choice.arg == nullptr) {
+      SCYPER_ASSIGN_OR_RETURN(test, condition(*when.condition));
+    } else {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr given, binder_.bind(*choice.arg, nullptr));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr value, binder_.bind(*when.condition, nullptr));
+      SCYPER_ASSIGN_OR_RETURN(test,
+                              binder_.make_operator("=", std::move(given), std::move(value), when.condition->location));
+    }
+    StepList body;
+    SCYPER_RETURN_IF_ERROR(bind_trigger_row(*when.result, statement, &body));
+    step->branches.emplace_back(std::move(test), std::move(body));
+  }
+  const ast::Literal none;
+  SCYPER_RETURN_IF_ERROR(bind_trigger_row(
+      choice.otherwise == nullptr ? static_cast<const ast::Expr&>(none) : *choice.otherwise, statement, &step->body));
+  out->push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+Status PlBinder::bind_trigger_row(const ast::Expr& value, const plpgsql::Return& statement, StepList* out) {
+  if (const auto* choice = ast::node_if<ast::Case>(&value); choice != nullptr && routine_.trigger->per_row)
+    return bind_trigger_case(*choice, statement, out);
   const BoundProgram& program = *binder_.program_;
   auto flag = [&](int64_t value) {
     auto step = new_step(StepKind::kAssign, statement);
@@ -88,8 +134,8 @@ Status PlBinder::bind_trigger_return(const plpgsql::Return& statement, StepList*
     step->expr = make_constant(make_type(TypeId::kInt4), int_datum(value), -1);
     out->push_back(std::move(step));
   };
-  const auto* literal = ast::node_if<ast::Literal>(statement.value.get());
-  const auto* ref = ast::node_if<ast::ColumnRef>(statement.value.get());
+  const auto* literal = ast::node_if<ast::Literal>(&value);
+  const auto* ref = ast::node_if<ast::ColumnRef>(&value);
   bool is_null = literal != nullptr && literal->type == ast::LiteralType::kNull;
   // OLD of an INSERT and NEW of a DELETE are NULL
   if (ref != nullptr && !ref->star && ref->name.size() == 1)
@@ -98,7 +144,7 @@ Status PlBinder::bind_trigger_return(const plpgsql::Return& statement, StepList*
   flag(is_null ? 1 : 0);
   if (!is_null && routine_.trigger->per_row) {
     std::vector<uint32_t> row(program.result_variables.begin() + 1, program.result_variables.end());
-    SCYPER_RETURN_IF_ERROR(assign_row(*statement.value, nullptr, row, "trigger", statement, out));
+    SCYPER_RETURN_IF_ERROR(assign_row(value, nullptr, row, "trigger", statement, out));
   }
   out->push_back(new_step(StepKind::kReturn, statement));
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "codegen/generator.h"
 #include "runtime/row_lock_calls.h"
+#include "runtime/violations.h"
 #include "storage/row_claims.h"
 
 // What a table's rules add to changes: CHECK before a row changes, foreign keys when the statement has changed all its
@@ -31,6 +32,44 @@ void Generator::set_new_row(const BoundDml& dml, const std::vector<const BoundEx
   row = RowSource();
   row.relation = dml.new_row.get();
   row.values = std::move(values);
+}
+
+// These columns of the row that is about to be stored: NULL where none may be is 23502. All of them fail at one place,
+// where the row is at hand for DETAIL.
+void Generator::check_not_null(const BoundDml& dml, const std::set<uint32_t>& columns, const ColumnValue& value_of) {
+  const storage::TableSchema& schema = dml.table->schema();
+  Block bad = ir::kNoBlock;
+  Reg failed = ir::kNoReg;
+  for (uint32_t column : columns) {
+    const Value value = value_of(column);
+    check_storable(value);
+    if (!schema.columns[column].not_null || value.null == ir::kNoReg) continue;
+    if (bad == ir::kNoBlock) {
+      bad = b_.new_block();
+      failed = b_.new_variable(Type::kI64);
+    }
+    Block mine = b_.new_block(), fine = b_.new_block();
+    b_.branch(value.null, mine, fine, 2);
+    b_.set_block(mine);
+    b_.assign(failed, constant(Type::kI64, column));
+    b_.jump(bad);
+    b_.set_block(fine);
+  }
+  if (bad == ir::kNoBlock) return;
+  Block good = b_.new_block();
+  b_.jump(good);
+  b_.set_block(bad);
+  Values shown;
+  std::vector<SqlType> types;
+  for (uint32_t column : dml.failing_row.columns) {
+    shown.push_back(value_of(column));
+    types.push_back(shown.back().type);
+  }
+  this->check(b_.call(k_rt_not_null, {context(), constant(Type::kI64, table_number(dml.table)), failed,
+                                      b_.data(dml.failing_row.before + '\0'), store_row(shown), data_of(types),
+                                      constant(Type::kI64, static_cast<int64_t>(types.size()))}));
+  b_.jump(good);
+  b_.set_block(good);
 }
 
 void Generator::gen_check(const RowCheck& check, const ColumnValue& value_of) {
@@ -194,9 +233,8 @@ void Generator::gen_reaction(const RowReaction& reaction, const ColumnValue& old
     triggered_.restart();
     begin_action(*reaction.action);
     gen_rows_of_dml(*reaction.action, [](const Values&) {});
-  } else {
-    gen_check(reaction.check, old_value);
   }
+  if (reaction.check.condition != nullptr) gen_check(reaction.check, old_value);
   b_.jump(next);
   b_.set_block(next);
 }

@@ -142,30 +142,20 @@ void Generator::end_dml(const BoundDml& dml, bool statement_triggers) {
   }
 }
 
-// Refuses NULL where none may be, and numerics that tables do not hold yet (storage/big_numeric.h).
-void Generator::check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table,
-                               uint32_t column, const Value& value) {
+// Refuses numerics that tables do not hold yet (storage/big_numeric.h).
+void Generator::check_storable(const Value& value) {
   const SqlType& type = value.type;
   const bool is_array = type.id == TypeId::kArray && is_dynamic_numeric(element_of(type));
-  if (is_dynamic_numeric(type) || is_array) {
-    Block look = b_.new_block(), fine = b_.new_block();
-    if (is_array)
-      b_.jump(look);
-    else
-      b_.branch(b_.compare(Op::kLt, value.b, constant(Type::kI32, 0)), look, fine, 2);
-    b_.set_block(look);
-    check(b_.call(k_rt_check_storable, {context(), store_row({value}), data_of(std::vector<SqlType>{type})}));
-    b_.jump(fine);
-    b_.set_block(fine);
-  }
-  if (!schema.columns[column].not_null || value.null == ir::kNoReg) return;
-  Block bad = b_.new_block();
-  Block good = b_.new_block();
-  b_.branch(value.null, bad, good, 2);
-  b_.set_block(bad);
-  check(b_.call(k_rt_not_null, {context(), constant(Type::kI64, table_number(table)), constant(Type::kI64, column)}));
-  b_.jump(good);
-  b_.set_block(good);
+  if (!is_dynamic_numeric(type) && !is_array) return;
+  Block look = b_.new_block(), fine = b_.new_block();
+  if (is_array)
+    b_.jump(look);
+  else
+    b_.branch(b_.compare(Op::kLt, value.b, constant(Type::kI32, 0)), look, fine, 2);
+  b_.set_block(look);
+  check(b_.call(k_rt_check_storable, {context(), store_row({value}), data_of(std::vector<SqlType>{type})}));
+  b_.jump(fine);
+  b_.set_block(fine);
 }
 
 void Generator::count_row() { b_.assign(row_count_, b_.binary(Op::kAdd, row_count_, constant(Type::kI64, 1))); }
@@ -195,7 +185,9 @@ void Generator::gen_insert(const BoundDml& dml, const Consumer& returning) {
       set_new_row(dml, {generated.generated.get()}, value_of);
       values[generated.column] = gen(*generated.generated);
     }
-    for (uint32_t c = 0; c < values.size(); c++) check_not_null(schema, dml.table, c, values[c]);
+    std::set<uint32_t> columns;
+    for (uint32_t c = 0; c < values.size(); c++) columns.insert(c);
+    check_not_null(dml, columns, value_of);
     gen_checks(dml, dml.checks, value_of);
     const bool is_shared = schema.scheme == storage::PartitionScheme::kShared;
     Reg number = is_shared ? constant(Type::kI32, 0) : gen_route(values[schema.partition_column]);
@@ -456,7 +448,6 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
   if (dml.kind == DmlKind::kDelete) {
     gen_delete_row(dml, output_values);
   } else {
-    const storage::TableSchema& schema = dml.table->schema();
     Values next = values;
     auto new_value = [&](uint32_t column) {
       for (size_t i = next.size(); i-- > 0;)
@@ -469,7 +460,9 @@ void Generator::gen_change_row(const BoundDml& dml, uint32_t descriptor, const V
       set_new_row(dml, {generated}, new_value);
       next[i] = stabilise(gen(*generated));
     }
-    for (size_t i = 0; i < next.size(); i++) check_not_null(schema, dml.table, dml.assignments[i].column, next[i]);
+    std::set<uint32_t> columns;
+    for (size_t i = 0; i < next.size(); i++) columns.insert(dml.assignments[i].column);
+    check_not_null(dml, columns, new_value);
     gen_checks(dml, dml.checks, new_value);
     if (!dml.checks_at_once) note_event(dml, old_value, new_value);
     gen_update_row(dml, source, descriptor, next);

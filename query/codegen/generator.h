@@ -441,8 +441,7 @@ class Generator {
   void gen_delete_row(const BoundDml& dml, const std::function<void()>& gen_outputs);
   void gen_change_row(const BoundDml& dml, uint32_t descriptor, const Values& values, const Consumer& returning);
   void gen_collected(const BoundDml& dml, JoinPlan* plan, uint32_t descriptor, const Consumer& returning);
-  void check_not_null(const storage::TableSchema& schema, const std::shared_ptr<storage::Table>& table, uint32_t column,
-                      const Value& value);
+  void check_storable(const Value& value);
   void count_row();
 
   // --- rules of tables (constraint.cc) ---
@@ -452,6 +451,7 @@ class Generator {
     Reg seen = ir::kNoReg;  // KeyTable*: rows that this statement has inserted or updated
   };
   void set_new_row(const BoundDml& dml, const std::vector<const BoundExpr*>& readers, const ColumnValue& value_of);
+  void check_not_null(const BoundDml& dml, const std::set<uint32_t>& columns, const ColumnValue& value_of);
   void gen_check(const RowCheck& check, const ColumnValue& value_of);
   void gen_checks(const BoundDml& dml, const std::vector<RowCheck>& checks, const ColumnValue& value_of);
   void begin_events(const BoundDml& dml);
@@ -525,6 +525,7 @@ class Generator {
   Reg names_of(const std::vector<std::string>& names);
   // triggers (trigger.cc)
   Values row_values(const BoundDml& dml);
+  void open_transitions();
   void gen_statement_triggers(const std::vector<TriggerCall>& calls, const AfterRows& rows);
   Values gen_before_row(const BoundDml& dml, const Values* old_row, const Values* new_row, Block skip);
   void open_after_rows(const BoundDml& dml);
@@ -540,7 +541,6 @@ class Generator {
   void gen_return_query(const Step& step);
   void gen_emit(const Values& values);
   void gen_return();
-
   Reg constant(ir::Type type, int64_t value) { return b_.constant(type, value); }
   Reg context() const { return ir::kContextReg; }
   template <class T>

@@ -105,11 +105,7 @@ StatusOr<ir::Function> Generator::generate() {
       assign(variable, null_value(v.type));
     }
   }
-  for (const TransitionTable& table : program_.transitions) {
-    Reg rows = b_.new_variable(Type::kPtr);
-    b_.assign(rows, b_.convert(Op::kBitcast, variables_[table.variable].a, Type::kPtr));
-    part_rows_[table.rows.get()] = rows;
-  }
+  open_transitions();
   if (program_.returns_set) {
     open_row_set();
   } else if (program_.return_type.id != TypeId::kUnknown && program_.return_type.id != TypeId::kVoid &&

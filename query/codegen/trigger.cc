@@ -42,6 +42,18 @@ Generator::Values Generator::row_values(const BoundDml& dml) {
   return values;
 }
 
+// The transition tables that the program sees.
+void Generator::open_transitions() {
+  for (const TransitionTable& table : program_.transitions) {
+    Reg rows = b_.new_variable(Type::kPtr);
+    b_.assign(rows, b_.convert(Op::kBitcast, variables_[table.variable].a, Type::kPtr));
+    part_rows_[table.rows.get()] = rows;
+    if (!program_.is_dynamic || !program_.is_routine) continue;
+    b_.call(k_rt_note_transition,
+            {constant(Type::kI64, &table - program_.transitions.data()), variables_[table.variable].a});
+  }
+}
+
 void Generator::gen_statement_triggers(const std::vector<TriggerCall>& calls, const AfterRows& rows) {
   for (const auto& call : calls) {
     Reg count = b_.new_variable(Type::kI64);  // what the statement changed is kept over the call

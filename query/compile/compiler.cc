@@ -16,12 +16,14 @@
 #include "bind/shape.h"
 #include "codegen/generator.h"
 #include "compile/alone.h"
+#include "compile/dynamic_text.h"
 #include "compile/parameter_count.h"
 #include "compile/phases.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
 #include "compile/statement_kind.h"
 #include "compile/temporary.h"
+#include "compile/transition_scope.h"
 #include "ir/hand_over.h"
 #include "parse/plpgsql_parser.h"
 #include "parse/printer.h"
@@ -326,6 +328,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
   Binder binder(*catalog, text, parameter_count);
   binder.set_foreign_files_directory(options_.foreign_files_directory);
   PlBinder::name_parameters(named, &binder);
+  SCYPER_RETURN_IF_ERROR(PlBinder::see_transitions(parameter_count, &binder));
   SCYPER_ASSIGN_OR_RETURN(auto bound, bind_statement(text, statement, parameter_types, &binder));
   auto parts = std::make_unique<ProgramParts>();
   parts->command = command_of(statement);
@@ -385,37 +388,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
 namespace {
 constexpr size_t kDynamicProgramsMax = 256;
 constexpr size_t kDynamicBytesMax = size_t{64} << 20;  // of what they take, about
-
-// TRUNCATE as a block says it: it takes several steps.
-std::string truncate_block(const ast::TruncateStatement& truncate) {
-  std::string text = "BEGIN TRUNCATE";
-  for (const auto& table : truncate.tables) {
-    std::vector<std::string> parts = table.name;
-    const std::string key = parts.back();
-    parts.back() = std::string(bare_name(key));
-    if (schema_of(key) != kPublicSchema) parts.insert(parts.end() - 1, std::string(schema_of(key)));
-    absl::StrAppend(&text, &table == &truncate.tables[0] ? " " : ", ");
-    for (const std::string& part : parts) absl::StrAppend(&text, &part == &parts[0] ? "" : ".", quote_identifier(part));
-  }
-  absl::StrAppend(&text, truncate.restart_identity ? " RESTART IDENTITY" : "", truncate.cascade ? " CASCADE" : "",
-                  "; END");
-  return text;
-}
 }  // namespace
-
-std::vector<std::string> Compiler::split(std::string_view sql) {
-  std::vector<std::string> texts;
-  const size_t first = sql.find(';');
-  if (first == std::string_view::npos || sql.find_first_not_of(" \t\r\n;", first) == std::string_view::npos)
-    return texts;
-  auto statements = parse_sql(sql);
-  if (!statements.ok() || statements->size() < 2) return texts;
-  for (const auto& statement : *statements) {
-    const auto from = static_cast<size_t>(std::max(0, statement->location));
-    texts.emplace_back(sql.substr(from, statement->length > 0 ? static_cast<size_t>(statement->length) : sql.npos));
-  }
-  return texts;
-}
 
 StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view text,
                                                                    const std::vector<SqlType>& types,
@@ -431,6 +404,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::find_dynamic_program(std::str
   const std::string_view text = take_names(take_search_path(given_text, &search_path), &names);
   std::string key(given_text);
   for (const SqlType& type : types) absl::StrAppend(&key, "\n", type_name(type));
+  key += transition_key();
   auto routines = routines_of(*catalog);
   std::lock_guard<std::recursive_mutex> lock(routines->mutex);
   // the cached program does not hold the routines that own it; what is given out does
@@ -467,6 +441,8 @@ StatusOr<std::shared_ptr<const Program>> Compiler::find_dynamic_program(std::str
   std::vector<SqlType> given = types;
   if (count > given.size()) return sql_error("42P02", absl::StrCat("there is no parameter $", given.size() + 1));
   given.resize(count);
+  add_transition_types(&given);
+  count = given.size();
   auto program = make_program(text, statement, count, given, catalog, routines, nullptr, names);
   if (!program.ok() && !names.empty() && sqlstate_of(program.status()) == "42P18") {  // nothing says more than text
     for (SqlType& type : given)
@@ -503,6 +479,7 @@ StatusOr<const Program*> Compiler::make_routine_program(const Routine& routine,
                                                         const std::shared_ptr<const Catalog>& catalog,
                                                         const std::shared_ptr<RoutinePrograms>& routines) {
   const RoutinePrograms::Key key = RoutinePrograms::key_of(routine);
+  const TransitionScope transitions(routine.trigger.get());
   std::string_view body = routine.body;
   std::vector<std::string> search_path;
   const std::string_view zone_name = time_zone_of(body);
@@ -517,7 +494,6 @@ StatusOr<const Program*> Compiler::make_routine_program(const Routine& routine,
   Binder binder(*catalog, body);
   auto bind = bind_routine(body, routine, *parsed, &binder);
   if (!bind.ok()) return without_position(bind.status(), routine);
-  std::unique_ptr<BoundProgram> bound = *std::move(bind);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = "CALL";
   parts->zone = zone;
@@ -526,11 +502,13 @@ StatusOr<const Program*> Compiler::make_routine_program(const Routine& routine,
   parts->catalog = catalog;  // `routines` is not held: it owns the program
   parts->search_path = search_path;
   parts->roles = session_roles;
+  parts->trigger = routine.trigger;
+  parts->trigger_depth = routine.trigger_depth;
   auto program = std::make_unique<Program>(std::move(parts));
   Status status;
   {
     const RoutineInProgress in_progress(routines.get(), key, program.get());
-    status = contained(Phase::kGenerating, body, [&] { return generate(body, *bound, program.get(), routines); });
+    status = contained(Phase::kGenerating, body, [&] { return generate(body, **bind, program.get(), routines); });
   }
   if (!status.ok()) {
     drop_callers(*program, routines.get());

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "bind/bound.h"
 #include "compile/advisory_locks.h"
+#include "compile/session_sequences.h"
 #include "jit/tiering.h"
 #include "parse/ast.h"
 #include "parse/sql_parser.h"
@@ -73,6 +74,12 @@ class Compiler {
   uint64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
 
   AdvisoryLocks* locks() { return &locks_; }
+  SessionSequences* sequences() { return &sequences_; }
+  // A session ends, or begins anew (DISCARD ALL).
+  void leave_session(const std::string& session) {
+    locks_.release_all(session);
+    sequences_.forget(session);
+  }
   // The statements of a text that EXECUTE is given, where it has several of them.
   static std::vector<std::string> split(std::string_view sql);
 
@@ -93,6 +100,7 @@ class Compiler {
                   std::shared_ptr<RoutinePrograms> routines);
 
   AdvisoryLocks locks_;
+  SessionSequences sequences_;
   jit::Tiering* const tiering_;
   const DatabaseOptions options_;
   std::mutex mutex_;

@@ -11,6 +11,7 @@
 #include "compile/catalog_tables.h"
 #include "compile/compiler.h"
 #include "compile/copy.h"
+#include "compile/declared_types.h"
 #include "compile/definition.h"
 #include "compile/definition_log.h"
 #include "compile/definitions.h"
@@ -111,7 +112,7 @@ class DatabaseImpl final : public Database {
   }
   std::unique_ptr<Definitions> open_definitions();
   Status drop_temporary_tables(const std::string& session_schema) override;
-  void release_locks(const std::string& session_schema) override { compiler_.locks()->release_all(session_schema); }
+  void release_locks(const std::string& session_schema) override { compiler_.leave_session(session_schema); }
   bool has_temporary_tables(std::string_view session_schema) const override;
   StatusOr<std::unique_ptr<CopyRows>> open_copy_for(std::string_view sql,
                                                     std::shared_ptr<const Catalog> current) override {
@@ -201,11 +202,11 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_text(std::string
     return sql_error("0A000", absl::StrCat(name, " is not supported"), position_at(sql, statement.location));
   if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement);
       other != nullptr && other->stands_for.empty())
-    return sql_error("0A000",
-                     absl::StrCat(ast::node_as<ast::UnsupportedStatement>(statement).command, " is not supported"),
-                     position_at(sql, statement.location));
+    return sql_error("0A000", absl::StrCat(other->command, " is not supported"), position_at(sql, statement.location));
   prepared->kind_ = kind_of(statement);
-  prepared->parameter_count_ = is_copy ? 0 : parameter_count(sql);  // COPY has none
+  SCYPER_ASSIGN_OR_RETURN(prepared->parameter_types_, declared_types_of(*catalog, prepared->search_path_, sql));
+  prepared->parameter_count_ =
+      is_copy ? 0 : std::max(parameter_count(sql), prepared->parameter_types_.size());  // COPY has none
   if (prepared->parameter_count_ > 65535) return sql_error("54023", "too many parameters");
   if (prepared->kind_ != Prepared::Kind::kProgram) return prepared;
   SCYPER_ASSIGN_OR_RETURN(prepared->program_, compile(*prepared, std::move(catalog)));
@@ -457,7 +458,8 @@ Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, Defini
       if (prepared.statement_ != nullptr) SCYPER_RETURN_IF_ERROR(check_setting(*prepared.statement_));
       if (prepared.statement_ == nullptr) return Status();
       result->command_tag = "SET";
-      result->notices.push_back("WARNING:  SET has no effect here: no session would keep it. In BEGIN ... COMMIT it has");
+      result->notices.push_back(
+          "WARNING:  SET has no effect here: no session would keep it. In BEGIN ... COMMIT it has");
       return Status();
     case Prepared::Kind::kRows:
       if (prepared.statement_->kind == ast::StatementKind::kShow)

@@ -24,6 +24,8 @@ struct BoundProgram;
 
 // Position of a visible column, -1 = none.
 int find_column(const storage::TableSchema& schema, std::string_view name);
+// Objects that these notices of DROP ... CASCADE tell of.
+size_t count_cascaded(const std::vector<std::string>& notices);
 Status check_unique(const storage::TableSchema& schema, const storage::IndexDef& index);
 
 // Executes DDL: changes tables and makes the next catalog version. Runs alone. On error nothing has changed.
@@ -101,6 +103,8 @@ class Definer {
   Status create_schema(const ast::CreateSchemaStatement& create, ResultSet* result);
   Status drop_schema(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status drop_members(const std::string& name, ResultSet* result);
+  Status drop_routines_of(const std::vector<std::pair<ast::ObjectKind, std::string>>& members,
+                          const ast::DropStatement& drop, ResultSet* result);
   std::vector<std::pair<ast::ObjectKind, std::string>> members_of(const std::string& schema) const;
   Status set_schema(const ast::RenameStatement& rename, ResultSet* result);
   Status move_object(ast::ObjectKind kind, const std::string& from, const std::string& to);

@@ -11,18 +11,25 @@
 namespace scyper::query {
 
 namespace {
+constexpr std::string_view kCascade = "NOTICE:  drop cascades to ", kOthers = " other objects";
+
+bool is_cascade(const std::string& notice) { return notice.starts_with(kCascade); }
+}  // namespace
+
+size_t count_cascaded(const std::vector<std::string>& notices) {
+  size_t objects = 0;
+  for (const std::string& notice : notices)
+    if (is_cascade(notice))
+      objects += notice.ends_with(kOthers) ? std::strtoul(notice.c_str() + kCascade.size(), nullptr, 10) : 1;
+  return objects;
+}
+
+namespace {
 // Several objects that go together are counted, not listed.
 void merge_cascades(std::vector<std::string>* notices) {
-  constexpr std::string_view kCascade = "NOTICE:  drop cascades to ", kOthers = " other objects";
-  size_t objects = 0, lines = 0;
-  for (const std::string& notice : *notices) {
-    if (notice.compare(0, kCascade.size(), kCascade) != 0) continue;
-    lines++;
-    objects += notice.ends_with(kOthers) ? std::strtoul(notice.c_str() + kCascade.size(), nullptr, 10) : 1;
-  }
-  if (lines < 2) return;
-  auto is_cascade = [&](const std::string& notice) { return notice.compare(0, kCascade.size(), kCascade) == 0; };
-  notices->erase(std::remove_if(notices->begin(), notices->end(), is_cascade), notices->end());
+  if (std::count_if(notices->begin(), notices->end(), is_cascade) < 2) return;
+  const size_t objects = count_cascaded(*notices);
+  std::erase_if(*notices, is_cascade);
   notices->push_back(absl::StrCat("NOTICE:  drop cascades to ", objects, " other objects"));
 }
 

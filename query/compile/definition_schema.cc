@@ -177,6 +177,20 @@ std::vector<std::pair<ast::ObjectKind, std::string>> Definer::members_of(const s
   return members;
 }
 
+// The schema's routines, and what calls them from other schemas.
+Status Definer::drop_routines_of(const std::vector<std::pair<ast::ObjectKind, std::string>>& members,
+                                 const ast::DropStatement& drop, ResultSet* result) {
+  std::vector<std::shared_ptr<const Routine>> dropped;
+  for (const auto& [kind, name] : members) {
+    if (kind != ast::ObjectKind::kFunction && kind != ast::ObjectKind::kProcedure) continue;
+    const auto range = next().routines.equal_range(name);
+    for (auto it = range.first; it != range.second; ++it) dropped.push_back(it->second);
+    next().routines.erase(name);
+  }
+  for (const auto& routine : dropped) SCYPER_RETURN_IF_ERROR(drop_users_of(*routine, drop, result));
+  return absl::OkStatus();
+}
+
 Status Definer::drop_members(const std::string& schema, ResultSet* result) {
   const size_t before = result->notices.size();
   const auto members = members_of(schema);
@@ -199,15 +213,16 @@ Status Definer::drop_members(const std::string& schema, ResultSet* result) {
       SCYPER_RETURN_IF_ERROR(drop_foreign_table(name, all, result));
     if (kind == ast::ObjectKind::kSequence && next().sequences.count(name) != 0)
       SCYPER_RETURN_IF_ERROR(drop_sequence(name, all, result));
-    if (kind == ast::ObjectKind::kFunction || kind == ast::ObjectKind::kProcedure) next().routines.erase(name);
   }
+  SCYPER_RETURN_IF_ERROR(drop_routines_of(members, all, result));
   for (const auto& [kind, name] : members) {  // when what is of them has gone
     const bool is_type =
         next().domains.count(name) != 0 || next().enums.count(name) != 0 || next().composites.count(name) != 0;
     if ((kind == ast::ObjectKind::kDomain || kind == ast::ObjectKind::kType) && is_type)
       SCYPER_RETURN_IF_ERROR(drop_type(name, all, result));
   }
-  const size_t others = members.size() + result->notices.size() - before;
+  const size_t others = members.size() + count_cascaded({result->notices.begin() + static_cast<ptrdiff_t>(before),
+                                                         result->notices.end()});
   if (others > 1) {
     result->notices.resize(before);
     result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", others, " other objects"));

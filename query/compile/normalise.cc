@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "parse/scanner.h"
+#include "query/declared_parameters.h"
 #include "query/search_path.h"
 #include "types/text.h"
 
@@ -238,6 +239,7 @@ class Normaliser {
 }  // namespace
 
 bool normalise(std::string_view given, NormalisedText* out) {
+  if (!declared_parameters_of(given).empty()) return false;
   out->clear();
   std::string_view wrong;
   const std::string_view sql = without_search_path(given), marks = given.substr(0, given.size() - sql.size());

@@ -33,10 +33,12 @@ struct ProgramParts {
   // Null: UTC. Of a routine it counts where the definition sets it; else it is the caller's.
   std::shared_ptr<const SessionZone> zone;
   bool sets_zone = false;
-  SessionRoles roles;               // that it was compiled for
-  bool is_dynamic = false;          // it runs statements that are not known yet, itself
-  bool has_temporary_rows = false;  // uses temporary tables whose rows a commit deletes
-  Compiler* compiler = nullptr;     // for dynamic SQL; none in a snapshot
+  SessionRoles roles;                      // that it was compiled for
+  std::shared_ptr<const Trigger> trigger;  // of a trigger function
+  uint8_t trigger_depth = 0;               // Routine::trigger_depth
+  bool is_dynamic = false;                 // it runs statements that are not known yet, itself
+  bool has_temporary_rows = false;         // uses temporary tables whose rows a commit deletes
+  Compiler* compiler = nullptr;            // for dynamic SQL; none in a snapshot
 };
 
 // A program and what it calls, each once.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "compile/transition_scope.h"
 #include "parse/sql_parser.h"
 #include "query/named_text.h"
 #include "query/role_mark.h"
@@ -65,6 +66,8 @@ bool SearchPath::has(NameKind kind, const std::string& key) const {
 std::string SearchPath::key_of(NameKind kind, const std::string& name) const {
   // which function it is depends on the arguments (binder_callee.cc)
   if (kind == NameKind::kCall && Binder::is_builtin_function(name)) return name;
+  if (const Trigger* trigger = TransitionScope::current(); trigger != nullptr && kind == NameKind::kRelation)
+    if (name == trigger->old_table || name == trigger->new_table) return name;
   for (const std::string& schema : schemas_) {
     if (schema == kCatalogSchema) continue;
     const std::string key = object_key(schema, name);

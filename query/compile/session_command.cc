@@ -227,16 +227,20 @@ Status read_prepare(const ast::PrepareStatement& prepare, SessionCommand* out) {
   out->tag = "PREPARE";
   out->name = prepare.name;
   for (const ast::TypeName& type : prepare.types) {
+    std::string& name = out->parameter_types.emplace_back();
     if (const auto number = catalog_type(type); number.has_value()) {  // oid and its kin
-      out->parameter_oids.push_back(static_cast<int32_t>(type_oid(make_type(number->id))));
+      name = type_name(make_type(number->id));
       continue;
     }
     const auto resolved = resolve_type(type, out->text);
     if (!resolved.ok() && sqlstate_of(resolved.status()) != "42704") return resolved.status();
-    // of an enum, which is known to the catalog: as the statement has it, once the server has looked that it is there
-    if (!resolved.ok())
-      out->values.push_back(quote_identifier(type.name.back()) + (type.array_bounds.empty() ? "" : "[]"));
-    out->parameter_oids.push_back(resolved.ok() ? static_cast<int32_t>(type_oid(*resolved)) : 0);
+    if (resolved.ok()) {
+      if (resolved->id != TypeId::kUnknown) name = type_name(*resolved);
+      continue;
+    }
+    for (const std::string& part : type.name)  // the catalog knows it
+      absl::StrAppend(&name, name.empty() ? "" : ".", quote_identifier(part));
+    if (!type.array_bounds.empty()) name += "[]";
   }
   SCYPER_ASSIGN_OR_RETURN(auto tokens, scan(out->text));
   int depth = 0;

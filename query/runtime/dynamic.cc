@@ -6,6 +6,7 @@
 #include "compile/compiler.h"
 #include "compile/program_parts.h"
 #include "compile/temporary.h"
+#include "compile/transition_scope.h"
 #include "parse/plpgsql_ast.h"
 #include "query/deferred_checks.h"
 #include "query/definitions.h"
@@ -26,6 +27,7 @@ namespace scyper::query {
 extern "C" {
 int32_t rt_rows_create(ExecContext*, const SqlType*, int64_t) noexcept;
 int32_t rt_rows_append(ExecContext*, RowBuffer*, const Datum*) noexcept;
+void rt_note_transition(int64_t, int64_t) noexcept;
 int32_t rt_execute(ExecContext*, const char*, int64_t, const Datum*, const SqlType*, int64_t, int64_t) noexcept;
 int32_t rt_rows_match(ExecContext*, const RowSet*, const SqlType*, int64_t) noexcept;
 int32_t rt_rows_fetch(ExecContext*, const RowSet*, int64_t, const SqlType*, int64_t, Datum*) noexcept;
@@ -119,6 +121,16 @@ int32_t fit_arguments(ExecContext* c, const Program& program, const Datum* argum
   return 0;
 }
 
+// The arguments of a statement that sees transition tables: behind the given ones the addresses of their rows. Empty:
+// it sees none.
+std::vector<Datum> with_transitions(const Trigger* trigger, const Program& program, const Datum* arguments) {
+  const size_t count = trigger == nullptr ? 0 : transition_names(*trigger).size();
+  if (count == 0) return {};
+  std::vector<Datum> all(arguments, arguments + (program.parameter_types().size() - count));
+  for (size_t i = 0; i < count; i++) all.push_back(int_datum(RunningProgram::innermost()->transition(i)));
+  return all;
+}
+
 Portal* find_portal(ExecContext* c, const Datum& name) {
   Portal* portal = c->portals;
   while (portal != nullptr && view_of(portal->name) != view_of(name)) portal = portal->next;
@@ -176,6 +188,10 @@ int64_t move(Portal* p, plpgsql::FetchDirection direction, int64_t count, int64_
 
 extern "C" {
 
+void rt_note_transition(int64_t place, int64_t rows) noexcept {
+  RunningProgram::note_transition(static_cast<size_t>(place), rows);
+}
+
 int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* args, const SqlType* types,
                    int64_t count, int64_t wants_rows) noexcept {
   const ProgramParts& parts = c->program->parts();
@@ -195,6 +211,7 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   const std::string sql = with_roles(
       parts.roles, with_time_zone(session_zone_mark(), with_search_path(path, {text, static_cast<size_t>(size)})));
   const auto compile = [&] {
+    const TransitionScope transitions(parts.trigger.get());
     const BoundedWork work(work_bounds(c));
     return parts.compiler->dynamic_program(sql, given, catalog);
   };
@@ -209,7 +226,8 @@ int32_t rt_execute(ExecContext* c, const char* text, int64_t size, const Datum* 
   ResultSet* result = std::exchange(c->result, &rows);
   RowSink* sink = std::exchange(c->sink, nullptr);
   uint64_t affected = std::exchange(c->affected_rows, 0);
-  int32_t outcome = program.run_nested(c, args, nullptr);
+  const std::vector<Datum> all = with_transitions(parts.trigger.get(), program, args);
+  int32_t outcome = program.run_nested(c, all.empty() ? args : all.data(), nullptr);
   c->result = result;
   c->sink = sink;
   uint64_t changed = std::exchange(c->affected_rows, affected);

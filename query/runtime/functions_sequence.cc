@@ -3,14 +3,17 @@
 #include "base/object_name.h"
 #include "bind/names_on_path.h"
 #include "bind/system_types.h"
+#include "compile/compiler.h"
 #include "compile/program_parts.h"
 #include "parse/printer.h"
 #include "query/definitions.h"
+#include "query/search_path.h"
+#include "query/settings.h"
 #include "runtime/catalog_map.h"
 #include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 
-// nextval(), setval(), currval(), lastval(). What a session has drawn is known within a transaction only.
+// nextval(), setval(), currval(), lastval().
 namespace scyper::query {
 
 // Declared where the builtins are listed (bind/builtins_sequence.cc).
@@ -40,6 +43,22 @@ storage::Sequence* find_sequence(ExecContext* c, std::string_view text) {
   return nullptr;
 }
 
+// The session, and what it has drawn. Without one (gRPC's single statements) that is known within a transaction only.
+struct DrawnBySession {
+  const std::string* session = nullptr;
+  SessionSequences* drawn = nullptr;
+
+  explicit DrawnBySession(const ExecContext* c) {
+    const StatementSettings* settings = StatementSettings::current;
+    session = settings == nullptr ? nullptr : settings->find(std::string(kTemporarySchemaSetting));
+    Compiler* compiler = c->program->parts().compiler;
+    if (session != nullptr && !session->empty() && compiler != nullptr) drawn = compiler->sequences();
+  }
+  void note(SequenceId sequence, int64_t value, bool is_last) const {
+    if (drawn != nullptr) drawn->note(*session, sequence, value, is_last);
+  }
+};
+
 int32_t draw(ExecContext* c, storage::Sequence* sequence, Datum* out) {
   const storage::SequenceDefinition& definition = sequence->definition();
   storage::SequenceState after;
@@ -50,6 +69,7 @@ int32_t draw(ExecContext* c, storage::Sequence* sequence, Datum* out) {
                                 definition.name, "\" (", ascends ? definition.maximum : definition.minimum, ")"));
   }
   c->log->note_sequence(definition.id, after, /*drawn=*/true);
+  DrawnBySession(c).note(definition.id, after.value, /*is_last=*/true);
   *out = int_datum(after.value);
   return 0;
 }
@@ -92,12 +112,18 @@ SCYPER_FUNCTION(setval) {
                                          "\" (", definition.minimum, "..", definition.maximum, ")"));
   const bool is_called = count < 3 || args[2].lo != 0;
   c->log->note_sequence(definition.id, sequence->set(value, is_called), /*drawn=*/is_called);
+  if (is_called) DrawnBySession(c).note(definition.id, value, /*is_last=*/false);
   *out = int_datum(value);
   return 0;
 }
 SCYPER_FUNCTION(currval) {
   storage::Sequence* sequence = find_sequence(c, text_of(args[0]));
   if (sequence == nullptr) return static_cast<int32_t>(Outcome::kError);
+  const DrawnBySession own(c);
+  if (own.drawn != nullptr) {
+    if (const auto value = own.drawn->value(*own.session, sequence->definition().id); value.has_value())
+      return *out = int_datum(*value), 0;
+  }
   const storage::SequenceState* drawn = c->log->drawn_from(sequence->definition().id);
   if (drawn == nullptr)
     return c->fail("55000", absl::StrCat("currval of sequence \"", sequence->definition().name,
@@ -128,6 +154,11 @@ SCYPER_FUNCTION(sequence_last_value) {
   return c->fail("42P01", absl::StrCat("could not open relation with OID ", args[0].lo));
 }
 SCYPER_FUNCTION(lastval) {
+  if (const DrawnBySession own(c); own.drawn != nullptr) {
+    const auto last = own.drawn->last(*own.session);
+    const bool is_there = last.has_value() && catalog_of(c)->find_sequence(*last) != nullptr;
+    if (is_there) return *out = int_datum(own.drawn->value(*own.session, *last).value_or(0)), 0;
+  }
   const storage::SequenceState* drawn = c->log->last_drawn();
   if (drawn == nullptr) return c->fail("55000", "lastval is not yet defined in this session");
   *out = int_datum(drawn->value);

@@ -2,6 +2,8 @@
 #include <charconv>
 #include <chrono>
 
+#include "compile/program_parts.h"
+#include "query/definitions.h"
 #include "query/role.h"
 #include "query/search_path.h"
 #include "query/session_activity.h"
@@ -17,6 +19,7 @@ namespace scyper::query {
 extern const ir::External k_fn_txid_current;
 extern const ir::External k_fn_pg_notify;
 extern const ir::External k_fn_pg_backend_pid;
+extern const ir::External k_fn_pg_trigger_depth;
 extern const ir::External k_fn_pg_cancel_backend;
 extern const ir::External k_fn_pg_terminate_backend;
 
@@ -74,6 +77,14 @@ SCYPER_FUNCTION(pg_notify) {
 
 SCYPER_FUNCTION(pg_backend_pid) { return give(out, session_number()); }
 
+// Of the triggers that run around the call.
+SCYPER_FUNCTION(pg_trigger_depth) {
+  int64_t depth = 0;
+  for (const RunningProgram* running = RunningProgram::innermost(); running != nullptr; running = running->caller())
+    depth += running->program().parts().trigger_depth;
+  return give(out, depth);
+}
+
 SCYPER_FUNCTION(pg_cancel_backend) { return signal(c, args, SessionSignal::kCancel, out); }
 SCYPER_FUNCTION(pg_terminate_backend) { return signal(c, args, SessionSignal::kTerminate, out); }
 
@@ -84,6 +95,7 @@ SCYPER_FUNCTION(pg_terminate_backend) { return signal(c, args, SessionSignal::kT
 SCYPER_DEFINE_FUNCTION(txid_current)
 SCYPER_DEFINE_FUNCTION(pg_notify)
 SCYPER_DEFINE_FUNCTION(pg_backend_pid)
+SCYPER_DEFINE_FUNCTION(pg_trigger_depth)
 SCYPER_DEFINE_DRAWN_FUNCTION(pg_cancel_backend, kBool, 1)
 SCYPER_DEFINE_DRAWN_FUNCTION(pg_terminate_backend, kBool, 1)
 

@@ -132,9 +132,11 @@ ErrorText error_text(RuntimeError error) {
     case RuntimeError::kNullSubscript:
       return {"22004", "array subscript in assignment must not be null"};
     case RuntimeError::kConflictTwice:
-      return {"21000", "ON CONFLICT DO UPDATE command cannot affect row a second time"};
+      return {"21000", "ON CONFLICT DO UPDATE command cannot affect row a second time",
+              "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."};
     case RuntimeError::kMergeTwice:
-      return {"21000", "MERGE command cannot affect row a second time"};
+      return {"21000", "MERGE command cannot affect row a second time",
+              "Ensure that not more than one source row matches any one target row."};
   }
   return {"XX000", "unknown runtime error"};
 }
@@ -445,32 +447,6 @@ int64_t rt_find_conflict(storage::TablePartition* partition, int64_t tid, int64_
   return static_cast<int64_t>(
       storage::find_conflict(partition, static_cast<storage::Tid>(tid), static_cast<uint32_t>(indexes)));
 }
-// texts: SQLSTATE, message, what stands before and behind the values in the detail, each ended by a zero byte.
-// texts: SQLSTATE, message, what stands before and behind the values in DETAIL; of foreign keys the mark of those that
-// may be deferred.
-int32_t rt_violation(ExecContext* c, const char* texts, int64_t size, const Datum* row, const SqlType* types,
-                     int64_t count) noexcept {
-  const std::string_view sqlstate(texts), message(texts + sqlstate.size() + 1);
-  const std::string_view before(message.data() + message.size() + 1), after(before.data() + before.size() + 1);
-  const int32_t outcome = c->fail(sqlstate, message);
-  std::string detail(before);
-  for (int64_t i = 0; i < count; i++) {
-    if (i > 0) detail += ", ";
-    if (row[i].null)
-      detail += "null";
-    else
-      append_datum(&detail, types[i], row[i]);
-  }
-  c->error.detail = detail + std::string(after);
-  const char* mark = after.data() + after.size() + 1;
-  const bool may_wait = c->deferred != nullptr && mark < texts + size && *mark != '\0';
-  return may_wait && c->deferred->defer(c, mark, row, types, count) ? 0 : outcome;
-}
-int32_t rt_not_null(ExecContext* c, int64_t table, int64_t column) noexcept {
-  const storage::TableSchema& schema = c->program->table(static_cast<size_t>(table)).schema();
-  return c->fail("23502", absl::StrCat("null value in column \"", schema.columns[static_cast<size_t>(column)].name,
-                                       "\" of relation \"", schema.name, "\" violates not-null constraint"));
-}
 
 // --- control ---
 
@@ -560,6 +536,7 @@ void rt_count_rows(ExecContext* c, int64_t rows) noexcept { c->affected_rows = s
 // functions of runtime/rows.cc, runtime/arrays.cc and runtime/aggregates.cc
 extern "C" {
 int32_t rt_rows_create(ExecContext*, const SqlType*, int64_t) noexcept;
+void rt_note_transition(int64_t, int64_t) noexcept;
 int32_t rt_execute(ExecContext*, const char*, int64_t, const Datum*, const SqlType*, int64_t, int64_t) noexcept;
 int32_t rt_rows_match(ExecContext*, const RowSet*, const SqlType*, int64_t) noexcept;
 int32_t rt_rows_fetch(ExecContext*, const RowSet*, int64_t, const SqlType*, int64_t, Datum*) noexcept;

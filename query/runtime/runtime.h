@@ -165,7 +165,6 @@ constexpr int64_t kPortalLocks = 4;   // its query has FOR UPDATE or the like
   X(rt_cast, kI32, 6, false)                  /* context, Datum*, SqlType* from, SqlType* to, explicit, Datum* out */  \
   X(rt_float, kI32, 4, false)                 /* context, BuiltinOp, bits, bits -> value[0] */                         \
   X(rt_find_conflict, kI64, 3, true)          /* TablePartition*, tid, indexes: the row in its way, -1 */              \
-  X(rt_violation, kI32, 6, false)             /* context, texts, size, Datum* row, SqlType* types, count */            \
   X(rt_index_find, kI64, 4, true)             /* TablePartition*, index, key, size -> Tid */                           \
   X(rt_index_prefetch, kVoid, 4, false)       /* TablePartition*, index, key, size */                                  \
   X(rt_index_find_words, kI64, 5, true)       /* TablePartition*, index, size, key as two words -> Tid */              \
@@ -191,7 +190,6 @@ constexpr int64_t kPortalLocks = 4;   // its query has FOR UPDATE or the like
   X(rt_update_begin, kI32, 4, false) /* context, TablePartition*, Tid, descriptor */                                   \
   X(rt_update_finish, kI32, 4, false)                                                                                  \
   X(rt_delete, kI32, 3, false)           /* context, TablePartition*, Tid */                                           \
-  X(rt_not_null, kI32, 3, false)         /* context, table number, column: 23502 */                                    \
   X(rt_emit, kI32, 2, false)             /* context, Datum row[] */                                                    \
   X(rt_rows_create, kI32, 3, false)      /* context, SqlType types[], width -> value[0] = RowBuffer* */                \
   X(rt_rows_append, kI32, 3, false)      /* context, RowBuffer*, Datum row[]; copies what it points to */              \
@@ -215,9 +213,10 @@ constexpr int64_t kPortalLocks = 4;   // its query has FOR UPDATE or the like
   X(rt_catchable, kI8, 3, false)     /* context, states (six bytes each), count: does the handler take the error? */   \
   X(rt_error_fields, kI32, 2, false) /* context, Datum out[]: kErrorFields of bind/bound.h; clears the error */        \
   X(rt_raise, kI32, 7, false) /* context, level, format, size, Datum args[], count, Datum options[]: kRaiseOptions */  \
-  X(rt_execute, kI32, 7, false)      /* context, text, size, Datum args[], SqlType types[], count, wants rows? ->      \
-                                        value[0] = RowSet*, value[1] = rows, value[2] = may it have an INTO? */        \
-  X(rt_rows_match, kI32, 4, false)   /* context, RowSet*, SqlType of the columns to return[], count */                 \
+  X(rt_execute, kI32, 7, false)          /* context, text, size, Datum args[], SqlType types[], count, wants rows? ->  \
+                                            value[0] = RowSet*, value[1] = rows, value[2] = may it have an INTO? */    \
+  X(rt_note_transition, kVoid, 2, false) /* place, address: for rt_execute() */                                        \
+  X(rt_rows_match, kI32, 4, false)       /* context, RowSet*, SqlType of the columns to return[], count */             \
   X(rt_rows_fetch, kI32, 6, false)   /* context, RowSet*, row, SqlType to[], count, Datum out[]: as an assignment */   \
   X(rt_rows_fields, kI32, 6, false)  /* context, RowSet*, row, names (each ended by 0), count, Datum out[]: as text */ \
   X(rt_row_set, kI32, 3, false)      /* context, RowBuffer*, names (each ended by 0) -> value[0] = RowSet* */          \

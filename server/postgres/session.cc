@@ -292,7 +292,8 @@ Status Session::run_command(query::SessionCommand command) {
   statement.command = std::move(command);
   Portal portal;
   const Running running(this);
-  SCYPER_ASSIGN_OR_RETURN(portal.answer, run_statement(statement, {}));
+  SCYPER_ASSIGN_OR_RETURN(portal.at_row, at_current_row(statement));
+  SCYPER_ASSIGN_OR_RETURN(portal.answer, run_statement(portal.at_row != nullptr ? *portal.at_row : statement, {}));
   running.watch(portal.answer.get());
   portal.rows.columns = portal.answer->columns();
   if (statement.command.kind == query::CommandKind::kCopyOut) return send_copy(statement.command.text, &portal);

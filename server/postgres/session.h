@@ -19,6 +19,7 @@
 #include "postgres/user_file.h"
 #include "postgres/wire_values.h"
 #include "query/session_command.h"
+#include "query/tracked_cursor.h"
 #include "session/block_session.h"
 
 namespace scyper::server::postgres {
@@ -119,10 +120,13 @@ class Session final : public BlockSession {
     bool is_cursor = false;
     bool is_scrolling = false;  // all rows are in `rows`
     int64_t position = 0;
-    bool is_held = false;   // WITH HOLD: all rows are in `rows`, and COMMIT keeps it
-    bool is_kept = false;   // a transaction that has committed has left it
-    size_t savepoints = 0;  // that its block had when it was made
-    std::string text;       // that has declared it, as the client sent it
+    std::vector<query::TrackedTable> tracked;  // behind the columns that the client sees (`formats`)
+    bool locks_rows = false;
+    StatementPointer at_row;  // what runs instead of `statement`, at the row of WHERE CURRENT OF
+    bool is_held = false;     // WITH HOLD: all rows are in `rows`, and COMMIT keeps it
+    bool is_kept = false;     // a transaction that has committed has left it
+    size_t savepoints = 0;    // that its block had when it was made
+    std::string text;         // that has declared it, as the client sent it
     int64_t opened_us = 0;
   };
 
@@ -169,6 +173,7 @@ class Session final : public BlockSession {
   StatusOr<StatementPointer> prepare(std::string_view sql, std::vector<int32_t> oids);
   Status describe_parameters(Statement* statement);
   Status describe_typed(const std::string& text, const std::vector<std::string>& types, Statement* statement);
+  Status describe_anywhere(const std::string& text, Statement* statement);
   Status check_kept_bytes(size_t more) const;
   Status bind(MessageReader* reader);
   Status bind_values(MessageReader* reader, Portal* portal);
@@ -195,6 +200,10 @@ class Session final : public BlockSession {
   Status declare(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> fetch(const query::SessionCommand& command);
   Status read_cursor(Portal* portal);
+  static std::vector<query::ResultColumn> shown_columns(const Portal& portal);
+  StatusOr<StatementPointer> prepare_tracked(const query::SessionCommand& command, Portal* portal);
+  StatusOr<StatementPointer> at_current_row(const Statement& statement);
+  StatusOr<std::string> current_row(const query::CurrentOf& current);
   Status close_cursor(const std::string& name);
   StatusOr<std::vector<query::ResultColumn>> columns_of(const query::SessionCommand& command);
 

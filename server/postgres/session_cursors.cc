@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "base/object_name.h"
 #include "postgres/session.h"
+#include "query/declared_parameters.h"
 #include "query/type_numbers.h"
 #include "server/packed.h"
 #include "session/running.h"
@@ -30,6 +33,21 @@ Status check_count(const SessionCommand& execute, size_t count) {
   return with_detail(
       sql_error("42601", "wrong number of parameters for prepared statement \"" + execute.name + "\""),
       "Expected " + std::to_string(count) + " parameters but got " + std::to_string(execute.values.size()) + ".");
+}
+
+// The locking clause of a query that has one.
+std::string lock_of(std::string_view query) {
+  std::string text;
+  for (const char c : query) text += absl::ascii_toupper(static_cast<unsigned char>(c));
+  for (const char* clause : {"FOR NO KEY UPDATE", "FOR KEY SHARE", "FOR SHARE"})
+    if (text.find(clause) != std::string::npos) return clause;
+  return "FOR UPDATE";
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out.append(c == '\'' ? 2 : 1, c);
+  return out + "'";
 }
 
 // An answer that reads what else has to live as long as it.
@@ -124,13 +142,8 @@ Status Session::prepare_by_name(const SessionCommand& command) {
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
   SCYPER_RETURN_IF_ERROR(check_kept_bytes(command.body.size()));
-  for (const std::string& type : command.values) {
-    Statement known;
-    known.command.kind = CommandKind::kQuery;
-    const Status status = describe_parameters_of("SELECT CAST(NULL AS " + type + ")", &known);
-    if (!status.ok()) return sql_error(sqlstate_of(status), std::string(status.message()));
-  }
-  SCYPER_ASSIGN_OR_RETURN(const StatementPointer statement, prepare(command.body, command.parameter_oids));
+  const std::string text = query::with_declared_parameters(command.body, command.parameter_types);
+  SCYPER_ASSIGN_OR_RETURN(const StatementPointer statement, prepare(text, {}));
   auto named = std::make_shared<Statement>(*statement);
   named->shown = source_;
   named->is_by_sql = true;
@@ -164,8 +177,9 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
   if (found == statements_.end()) {
     return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
   }
-  const StatementPointer statement = found->second;
-  SCYPER_RETURN_IF_ERROR(check_count(command, statement->parameters.size()));
+  SCYPER_RETURN_IF_ERROR(check_count(command, found->second->parameters.size()));
+  SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, at_current_row(*found->second));
+  if (statement == nullptr) statement = found->second;
   struct Owned {
     StatementPointer statement;
     query::ResultSet given;
@@ -186,6 +200,12 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
   }
   const std::span<const Datum> arguments(owned->arguments);
   SCYPER_ASSIGN_OR_RETURN(auto answer, run_statement(*statement, arguments));
+  const auto is_same = [](const query::ResultColumn& a, const query::ResultColumn& b) {
+    return a.name == b.name && query::type_oid(a.type) == query::type_oid(b.type);
+  };
+  if (statement->command.kind == CommandKind::kQuery &&
+      !std::ranges::equal(answer->columns(), statement->columns, is_same))
+    return sql_error("0A000", "cached plan must not change result type");
   return std::unique_ptr<Answer>(
       std::make_unique<OwningAnswer<std::unique_ptr<Owned>>>(std::move(answer), std::move(owned)));
 }
@@ -223,11 +243,18 @@ Status Session::declare(const SessionCommand& command) {
     return sql_error("53400", "too many portals in this session");
   }
   SCYPER_RETURN_IF_ERROR(check_kept_bytes(command.body.size()));
-  SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(command.body, {}));
-  if (!statement->parameters.empty()) return sql_error("42P02", "there is no parameter $1");
   auto portal = std::make_shared<Portal>();
   portal->savepoints = savepoint_count();
+  SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare_tracked(command, portal.get()));
+  if (!statement->parameters.empty()) return sql_error("42P02", "there is no parameter $1");
+  if (statement->command.locks_rows && (command.is_scrolling || command.is_held)) {
+    const std::string kind = command.is_held ? "CURSOR WITH HOLD ... " : "SCROLL CURSOR ... ";
+    return with_detail(
+        sql_error("0A000", "DECLARE " + kind + lock_of(command.body) + " is not supported"),
+        command.is_held ? "Holdable cursors must be READ ONLY." : "Scrollable cursors must be READ ONLY.");
+  }
   portal->is_cursor = true;
+  portal->locks_rows = statement->command.locks_rows;
   portal->is_scrolling = command.is_scrolling;
   portal->is_held = command.is_held;
   portal->is_kept = command.is_held && block_ == Block::kNone;
@@ -235,11 +262,74 @@ Status Session::declare(const SessionCommand& command) {
   portal->opened_us = now_us();
   SCYPER_ASSIGN_OR_RETURN(portal->answer, run_statement(*statement, {}));
   portal->rows.columns = portal->answer->columns();
-  portal->formats.assign(portal->rows.columns.size(), Format::kText);
+  portal->formats.assign(statement->columns.size(), Format::kText);
   portal->statement = std::move(statement);
   if (portal->is_scrolling || portal->is_held) SCYPER_RETURN_IF_ERROR(read_cursor(portal.get()));
   portals_[command.name] = std::move(portal);
   return {};
+}
+
+// The cursor's query, with what WHERE CURRENT OF has to know where its rows are those of tables.
+StatusOr<Session::StatementPointer> Session::prepare_tracked(const SessionCommand& command, Portal* portal) {
+  const auto catalog = context_->node->engine->catalog();
+  query::TrackedQuery tracked;
+  if (catalog != nullptr) tracked = query::track_rows(*catalog, with_path(command.body));
+  if (tracked.tables.empty()) return prepare(command.body, {});
+  const auto more = prepare(tracked.sql, {});
+  if (!more.ok() || (*more)->columns.size() < tracked.added) return prepare(command.body, {});
+  auto statement = std::make_shared<Statement>(**more);
+  statement->columns.resize(statement->columns.size() - tracked.added);
+  portal->tracked = std::move(tracked.tables);
+  return StatementPointer(std::move(statement));
+}
+
+// UPDATE and DELETE ... WHERE CURRENT OF, at the row that the cursor stands on now; nullptr: another statement.
+StatusOr<Session::StatementPointer> Session::at_current_row(const Statement& statement) {
+  const auto catalog = statement.command.kind == CommandKind::kOther ? context_->node->engine->catalog() : nullptr;
+  if (catalog == nullptr || !query::mentions_current(statement.command.text)) return StatementPointer();
+  const auto current = query::find_current_of(*catalog, with_path(statement.command.text));
+  if (!current.has_value()) return StatementPointer();
+  SCYPER_ASSIGN_OR_RETURN(const std::string row, current_row(*current));
+  auto placed = std::make_shared<Statement>(statement);
+  placed->command.text.replace(current->begin, current->end - current->begin, row);
+  return StatementPointer(std::move(placed));
+}
+
+// A condition that the cursor's row alone fulfils.
+StatusOr<std::string> Session::current_row(const query::CurrentOf& current) {
+  const std::shared_ptr<Portal> portal = find_cursor(current.cursor);
+  if (portal == nullptr || !portal->is_cursor) return unknown_cursor(current.cursor);
+  const std::string cursor = "cursor \"" + current.cursor + "\" ";
+  if (portal->is_kept) return sql_error("24000", cursor + "is held from a previous transaction");
+  if (portal->statement == nullptr)
+    return sql_error("0A000", "WHERE CURRENT OF a cursor that a routine has opened is not supported");
+  const auto table = std::ranges::find(portal->tracked, current.table, &query::TrackedTable::name);
+  if (table == portal->tracked.end() || table->is_ambiguous) {
+    const char* what = !portal->locks_rows              ? "is not a simply updatable scan of"
+                       : table == portal->tracked.end() ? "does not have a FOR UPDATE/SHARE reference to"
+                                                        : "has multiple FOR UPDATE/SHARE references to";
+    return sql_error("24000", cursor + what + " table \"" + std::string(bare_name(current.table)) + "\"");
+  }
+  const query::ResultSet& rows = portal->rows;
+  const size_t behind = portal->is_scrolling ? static_cast<size_t>(portal->position) : portal->next_row;
+  if (behind == 0 || behind > rows.row_count()) return sql_error("24000", cursor + "is not positioned on a row");
+  std::string condition;
+  for (size_t i = 0; i < table->columns.size(); ++i) {
+    const size_t column = portal->formats.size() + table->first + i;
+    const Datum& value = rows.value(behind - 1, column);
+    if (value.null != 0) return std::string("FALSE");  // the missing side of an outer join
+    std::string text;
+    query::append_value(&text, rows.columns[column].type, value);
+    condition += (i == 0 ? "(" : " AND ") + current.alias + "." + table->columns[i] + " = ";
+    condition += quoted(text);
+  }
+  return condition + ")";
+}
+
+std::vector<query::ResultColumn> Session::shown_columns(const Portal& portal) {
+  std::vector<query::ResultColumn> columns = portal.rows.columns;
+  columns.resize(std::min(columns.size(), portal.formats.size()));
+  return columns;
 }
 
 // All rows of a SCROLL cursor.
@@ -266,7 +356,7 @@ StatusOr<std::unique_ptr<Answer>> Session::fetch(const SessionCommand& command) 
   const Range range = range_of(command.fetch, portal->position, is_scrolling ? held : INT64_MAX - 1);
   if (!is_scrolling && (range.is_backward || range.position <= portal->position)) return forward_only();
   query::ResultSet result;
-  if (!command.fetch.is_move) result.columns = portal->rows.columns;
+  if (!command.fetch.is_move) result.columns = shown_columns(*portal);
   int64_t count = 0;
   const auto give = [&](size_t row) {
     ++count;
@@ -323,7 +413,7 @@ StatusOr<std::vector<query::ResultColumn>> Session::columns_of(const SessionComm
   if (command.kind == CommandKind::kFetch && !command.fetch.is_move) {
     const std::shared_ptr<Portal> portal = find_cursor(command.name);
     if (portal == nullptr) return unknown_cursor(command.name);
-    return portal->rows.columns;
+    return shown_columns(*portal);
   }
   return std::vector<query::ResultColumn>();
 }

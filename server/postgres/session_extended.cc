@@ -127,7 +127,7 @@ StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::
 // abs($1) an integer, say.
 Status Session::describe_parameters(Statement* statement) {
   const std::string text = statement->command.text;
-  const Status status = describe_parameters_of(text, statement);
+  const Status status = describe_anywhere(text, statement);
   std::vector<std::string> all(statement->oids.size()), needed(statement->oids.size());
   bool has_any = false, has_needed = false;
   for (size_t i = 0; i < statement->oids.size(); ++i) {
@@ -155,7 +155,16 @@ Status Session::describe_parameters(Statement* statement) {
 // The statement whose parameters have these types; empty: any.
 Status Session::describe_typed(const std::string& text, const std::vector<std::string>& types, Statement* statement) {
   SCYPER_ASSIGN_OR_RETURN(statement->command.text, query::with_parameter_types(text, types));
-  return describe_parameters_of(statement->command.text, statement);
+  return describe_anywhere(statement->command.text, statement);
+}
+
+// WHERE CURRENT OF means a row when the statement runs; any condition in its place has the same types.
+Status Session::describe_anywhere(const std::string& text, Statement* statement) {
+  const auto catalog = query::mentions_current(text) ? context_->node->engine->catalog() : nullptr;
+  const auto current = catalog == nullptr ? std::nullopt : query::find_current_of(*catalog, with_path(text));
+  if (!current.has_value()) return describe_parameters_of(text, statement);
+  return describe_parameters_of(std::string(text).replace(current->begin, current->end - current->begin, "FALSE"),
+                                statement);
 }
 
 Status Session::bind(MessageReader* reader) {
@@ -266,9 +275,10 @@ Status Session::execute(MessageReader* reader) {
   SCYPER_RETURN_IF_ERROR(portal->failure);
   const Running running(this);
   if (portal->answer == nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(portal->at_row, at_current_row(statement));
     is_pipelined_ = true;
     source_ = statement.shown;
-    auto answer = run_statement(statement, portal->arguments);
+    auto answer = run_statement(portal->at_row != nullptr ? *portal->at_row : statement, portal->arguments);
     is_pipelined_ = false;
     SCYPER_RETURN_IF_ERROR(answer.status());
     portal->answer = *std::move(answer);

@@ -1,4 +1,5 @@
 // Rows of a portal to the client.
+#include <algorithm>
 #include <utility>
 
 #include "postgres/session.h"
@@ -17,7 +18,7 @@ Status Session::take_rows(Portal* portal) {
 
 Status Session::append_row(const Portal& portal) {
   const auto& columns = portal.rows.columns;
-  const size_t width = query::shown_columns(columns);
+  const size_t width = std::min(query::shown_columns(columns), portal.formats.size());
   row_.resize(width);
   row_values_.clear();
   for (size_t i = 0; i < width; ++i) {

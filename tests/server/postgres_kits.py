@@ -25,11 +25,11 @@ def psql(server, *arguments):
     """Output and errors of one psql, line by line as they come."""
     run = subprocess.run(["psql", "-X", "-v", "VERBOSITY=verbose", *arguments, server.conninfo], text=True, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, timeout=PATIENCE_S, env={**os.environ, "LC_ALL": "C"}, check=False)
-    # CONTEXT is not made here, errors name no objects, and a failing row is shown by PostgreSQL with what it had drawn
+    # CONTEXT is not made here, and errors name no objects
     out = re.sub(r"(?m)^psql:[^:]*:", "line ", run.stdout)
     out = re.sub(r"(?m)^CONTEXT:  (?:.*\n)*?(?=LOCATION:)", "", out)
     out = re.sub(r"(?m)^(LOCATION|SCHEMA NAME|TABLE NAME|COLUMN NAME|CONSTRAINT NAME|DATATYPE NAME):.*\n", "", out)
-    return re.sub(r"(?m)^DETAIL:  Failing row contains.*\n", "", out)
+    return out
 
 
 def check_kit(program, postgres, kit):

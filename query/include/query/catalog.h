@@ -86,7 +86,8 @@ struct Routine {
   std::vector<RoutineParameter> record_columns;
   std::shared_ptr<const Trigger> trigger;  // the function as this trigger
   uint8_t trigger_event = 0;
-  std::string definition;  // the CREATE statement's text, for the log and \df
+  uint8_t trigger_depth = 0;  // what it adds to pg_trigger_depth()
+  std::string definition;     // the CREATE statement's text, for the log and \df
   Access access;
 
   size_t input_count() const {

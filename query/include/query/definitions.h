@@ -79,11 +79,15 @@ class RunningProgram {
   const Program& program() const { return *program_; }
   const RunningProgram* caller() const { return caller_; }
   static const RunningProgram* innermost() { return innermost_; }
+  // The rows of its transition tables, for the statements that it runs by EXECUTE.
+  static void note_transition(size_t place, int64_t rows) { innermost_->transitions_[place] = rows; }
+  int64_t transition(size_t place) const { return transitions_[place]; }
 
  private:
   const Program* const program_;
-  const RunningProgram* const caller_;
-  static inline constinit thread_local const RunningProgram* innermost_ = nullptr;
+  RunningProgram* const caller_;
+  int64_t transitions_[2] = {};
+  static inline constinit thread_local RunningProgram* innermost_ = nullptr;
 };
 
 }  // namespace scyper::query

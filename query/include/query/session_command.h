@@ -57,10 +57,9 @@ struct SessionCommand {
   std::string isolation;
   std::optional<bool> is_read_only;
   // Of PREPARE and DECLARE: the statement, with blanks before it, so that positions in it are those in `text`.
-  // `values`: types of parameters that only a catalog knows. Of LOCK TABLE: a query that does the same for a reader.
-  // `values` then has the mode, where it is for readers only.
+  // Of LOCK TABLE: a query that does the same for a reader; `values` then has the mode, where it is for readers only.
   std::string body;
-  std::vector<int32_t> parameter_oids;  // PREPARE: 0 = not said
+  std::vector<std::string> parameter_types;  // PREPARE: as SQL writes them; empty: not said
   // Of CREATE TABLE ... AS EXECUTE name (values): the bytes of `text` that EXECUTE and its values are.
   std::optional<std::pair<size_t, size_t>> execute;
   FetchCommand fetch;

@@ -1,0 +1,47 @@
+CREATE TABLE f (id integer PRIMARY KEY, a text NOT NULL, n numeric(8,2) CONSTRAINT pos CHECK (n > 0), d date, g integer GENERATED ALWAYS AS (id * 2) STORED, b boolean DEFAULT true);
+CREATE FUNCTION detail_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE state text; detail text;
+BEGIN
+  EXECUTE statement;
+  RETURN 'no error';
+EXCEPTION WHEN not_null_violation OR check_violation THEN
+  GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, detail = PG_EXCEPTION_DETAIL;
+  RETURN concat_ws(' ', state, SQLERRM, '|', detail);
+END $$;
+INSERT INTO f (id, a, n) VALUES (1, 'one', 1);
+SELECT detail_of('INSERT INTO f VALUES (2, NULL, 1.5, ''2024-01-01'')');
+SELECT detail_of('INSERT INTO f (a) VALUES (''x'')');
+SELECT detail_of('INSERT INTO f VALUES (2, ''x'', -1.5)');
+SELECT detail_of('INSERT INTO f VALUES (2, repeat(''x'', 64), -1)');
+SELECT detail_of('INSERT INTO f VALUES (2, repeat(''x'', 65), -1)');
+SELECT detail_of('INSERT INTO f VALUES (2, repeat(''x'', 63) || ''é'', -1)');
+SELECT detail_of('INSERT INTO f VALUES (2, repeat(''é'', 33), -1)');
+SELECT detail_of('INSERT INTO f SELECT i, nullif(i, 4)::text, i FROM generate_series(3, 5) AS i');
+SELECT detail_of('UPDATE f SET a = NULL WHERE id = 1');
+SELECT detail_of('UPDATE f SET n = n - 2');
+SELECT detail_of('UPDATE f SET d = ''2024-02-02'', b = NULL, a = NULL, id = NULL');
+SELECT detail_of('INSERT INTO f VALUES (1, ''x'', 3) ON CONFLICT (id) DO UPDATE SET n = -5, b = false');
+SELECT detail_of('INSERT INTO f VALUES (1, ''x'', 3) ON CONFLICT (id) DO UPDATE SET a = NULL');
+SELECT detail_of('MERGE INTO f USING (VALUES (1)) AS s (k) ON f.id = s.k WHEN MATCHED THEN UPDATE SET n = -k');
+SELECT detail_of('MERGE INTO f USING (VALUES (9)) AS s (k) ON f.id = s.k WHEN NOT MATCHED THEN INSERT (id) VALUES (k)');
+ALTER TABLE f DROP COLUMN d;
+ALTER TABLE f ADD COLUMN z integer NOT NULL DEFAULT 7;
+SELECT detail_of('UPDATE f SET z = NULL');
+CREATE FUNCTION clear() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.a := NULL; RETURN NEW; END $$;
+CREATE TRIGGER clears BEFORE INSERT OR UPDATE ON f FOR EACH ROW EXECUTE FUNCTION clear();
+SELECT detail_of('INSERT INTO f VALUES (5, ''set'', 1)');
+SELECT detail_of('UPDATE f SET n = 3');
+DROP TRIGGER clears ON f;
+CREATE TABLE parents (id integer PRIMARY KEY);
+CREATE TABLE children (id integer PRIMARY KEY, p integer NOT NULL REFERENCES parents ON DELETE SET NULL);
+INSERT INTO parents VALUES (1);
+INSERT INTO children VALUES (10, 1);
+SELECT detail_of('DELETE FROM parents');
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+CREATE TABLE kinds (m mood, t timestamp, j jsonb, e double precision[], y bytea, i interval, c char(4), k integer CHECK (k > 0));
+SELECT detail_of('INSERT INTO kinds VALUES (''ok'', ''2024-01-01 10:00'', ''{"a": [1]}'', ''{1.5,NULL}'', ''\x00ff'', ''1 day 2 hours'', ''ab'', 0)');
+SELECT detail_of('INSERT INTO kinds (k) VALUES (0)');
+CREATE SCHEMA other;
+CREATE TABLE other.w (a integer NOT NULL);
+SELECT detail_of('INSERT INTO other.w VALUES (NULL)');
+SELECT * FROM f ORDER BY id;

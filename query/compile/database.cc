@@ -455,12 +455,7 @@ Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, Defini
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   switch (prepared.kind_) {
     case Prepared::Kind::kNothing:
-      if (prepared.statement_ != nullptr) SCYPER_RETURN_IF_ERROR(check_setting(*prepared.statement_));
-      if (prepared.statement_ == nullptr) return Status();
-      result->command_tag = "SET";
-      result->notices.push_back(
-          "WARNING:  SET has no effect here: no session would keep it. In BEGIN ... COMMIT it has");
-      return Status();
+      return prepared.statement_ == nullptr ? Status() : accept_setting(*prepared.statement_, result);
     case Prepared::Kind::kRows:
       if (prepared.statement_->kind == ast::StatementKind::kShow)
         return show_setting(ast::node_as<ast::ShowStatement>(*prepared.statement_), result);

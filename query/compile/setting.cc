@@ -37,14 +37,22 @@ Status without_path(const Setting& setting, const std::string& value) {
                    "Write the schema before the names of its objects, or connect by PostgreSQL's protocol.");
 }
 
-}  // namespace
-
 Status check_setting(const ast::Statement& statement) {
   const auto* set = ast::node_if<ast::SetStatement>(&statement);
   if (set == nullptr || set->action != ast::SetAction::kSet) return Status();
   const Setting* setting = find_setting(set->name);
   if (setting == nullptr) return check_custom_setting(set->name);
   return without_path(*setting, setting_value(*set));
+}
+
+}  // namespace
+
+Status accept_setting(const ast::Statement& statement, ResultSet* result) {
+  SCYPER_RETURN_IF_ERROR(check_setting(statement));
+  result->command_tag = "SET";
+  if (statement.kind == ast::StatementKind::kSet)
+    result->notices.push_back("WARNING:  SET has no effect here: no session would keep it. In BEGIN ... COMMIT it has");
+  return Status();
 }
 
 Status show_setting(const ast::ShowStatement& show, ResultSet* result) {

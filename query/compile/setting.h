@@ -6,9 +6,9 @@
 
 namespace scyper::query {
 
-// Settings are accepted without effect, but for those that would change what names and times mean: 0A000 for a SET of
-// them. Other statements are fine.
-Status check_setting(const ast::Statement& statement);
+// SET outside of sessions: accepted without effect, with a warning. 0A000 for settings that would change what names and
+// times mean.
+Status accept_setting(const ast::Statement& statement, ResultSet* result);
 // SHOW outside of sessions.
 Status show_setting(const ast::ShowStatement& show, ResultSet* result);
 

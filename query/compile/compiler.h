@@ -11,11 +11,11 @@
 
 #include "base/status.h"
 #include "bind/bound.h"
-#include "compile/advisory_locks.h"
 #include "jit/tiering.h"
 #include "parse/ast.h"
 #include "parse/sql_parser.h"
 #include "plan/explain_options.h"
+#include "query/advisory_locks.h"
 #include "query/catalog.h"
 #include "query/database.h"
 #include "query/program.h"

@@ -111,7 +111,7 @@ class DatabaseImpl final : public Database {
   }
   std::unique_ptr<Definitions> open_definitions();
   Status drop_temporary_tables(const std::string& session_schema) override;
-  void release_locks(const std::string& session_schema) override { compiler_.locks()->release_all(session_schema); }
+  AdvisoryLocks* advisory_locks() override { return compiler_.locks(); }
   bool has_temporary_tables(std::string_view session_schema) const override;
   StatusOr<std::unique_ptr<CopyRows>> open_copy_for(std::string_view sql,
                                                     std::shared_ptr<const Catalog> current) override {

@@ -36,6 +36,8 @@ struct ProgramParts {
   SessionRoles roles;               // that it was compiled for
   bool is_dynamic = false;          // it runs statements that are not known yet, itself
   bool has_temporary_rows = false;  // uses temporary tables whose rows a commit deletes
+  bool is_of_session = false;       // SessionRun may run it
+  bool takes_locks = false;         // advisory ones, itself
   Compiler* compiler = nullptr;     // for dynamic SQL; none in a snapshot
 };
 

@@ -374,7 +374,8 @@ Status Session::discard(const SessionCommand& command) {
   portals_.clear();
   statements_.clear();
   drop_temporary_tables();
-  context_->node->engine->release_locks(settings_->temporary_schema());
+  if (query::AdvisoryLocks* locks = context_->node->engine->advisory_locks(); locks != nullptr)
+    locks->release_all(settings_->temporary_schema());
   return settings_->reset("all");
 }
 

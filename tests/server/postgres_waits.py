@@ -189,6 +189,8 @@ def modes(server):
             ["SELECT array_agg(CASE WHEN s LIKE 'pg_temp_%' THEN 'temp' ELSE s END) FROM unnest(current_schemas(true)) s"],
             ["SELECT current_schemas(false)"],
             ["SET search_path = pg_temp, public", "SHOW search_path"],
+            ["RESET search_path", "CREATE VIEW waits_view AS SELECT * FROM pg_prepared_xacts", "SELECT count(*) FROM waits_view", "DROP VIEW waits_view"],
+            ["CREATE VIEW waits_view AS SELECT pid, mode FROM pg_locks WHERE NOT granted", "SELECT count(*) FROM waits_view", "DROP VIEW waits_view"],
             ["RESET search_path", "DROP TABLE modes", "SELECT count(*) FROM modes"],
     ):
         told.append((" ; ".join(text for text in texts if "array_replace" not in text), session.ask(*texts), session.ask("ROLLBACK")))

@@ -73,6 +73,7 @@ TransactionOptions options_of(const query::SessionCommand& begin) {
   if (begin.isolation == "repeatable read") options.isolation = Isolation::kRepeatableRead;
   if (begin.isolation == "serializable") options.isolation = Isolation::kSerializable;
   options.is_read_only = begin.is_read_only.value_or(false);
+  options.is_deferrable = begin.is_deferrable.value_or(false);
   return options;
 }
 

@@ -1,6 +1,9 @@
 #include "block_waits.h"
 
+#include "base/clock.h"
+#include "base/postgres_epoch.h"
 #include "query/setting_values.h"
+#include "query/settings.h"
 #include "tentative_block.h"
 
 namespace scyper::primary {
@@ -52,6 +55,42 @@ void BlockWaits::open(BlockId block) {
   blocks_[block];
 }
 
+void BlockWaits::note_session(BlockId block, int32_t pid, std::vector<TableId> tables) {
+  MutexLock lock(&mutex_);
+  const auto found = blocks_.find(block);
+  if (found == blocks_.end()) return;
+  found->second.pid = pid;
+  found->second.tables = std::move(tables);
+}
+
+std::vector<query::SessionLock> BlockWaits::locks() {
+  using Kind = query::SessionLock::Kind;
+  std::vector<query::SessionLock> all;
+  MutexLock lock(&mutex_);
+  for (const auto& [id, block] : blocks_) {
+    const auto add = [&, number = id](Kind kind, int32_t pid, const char* mode) -> query::SessionLock& {
+      query::SessionLock& added = all.emplace_back();
+      added.kind = kind;
+      added.pid = pid;
+      added.mode = mode;
+      added.number = number;
+      return added;
+    };
+    if (block.is_holder || block.pid != 0) add(Kind::kTransaction, block.pid, "ExclusiveLock");
+    for (const TableId table : block.tables) add(Kind::kRelation, block.pid, "ExclusiveLock").number = table.value();
+    for (const Waiting& waiting : block.waiting) {
+      const bool is_for_tables = !block.tables.empty();
+      query::SessionLock& waits = add(is_for_tables ? Kind::kRelation : Kind::kTransaction, waiting.pid,
+                                      is_for_tables ? "RowExclusiveLock" : "ShareLock");
+      if (is_for_tables) waits.number = 0;  // one of them
+      waits.is_granted = false;
+      waits.since_us = waiting.since_us;
+      if (block.pid != 0) waits.blocked_by.push_back(block.pid);
+    }
+  }
+  return all;
+}
+
 void BlockWaits::note_holder(BlockId block) {
   MutexLock lock(&mutex_);
   if (const auto found = blocks_.find(block); found != blocks_.end()) found->second.is_holder = true;
@@ -86,7 +125,9 @@ BlockWaits::Parked BlockWaits::park(Transaction* transaction, BlockId waiter, Bl
     blocks_[waiter].waits_for = holder;
   }
   const int64_t lock_ns = lock_timeout_ns(*transaction);
-  block->second.waiting.push_back({transaction, waiter, lock_ns == 0 ? 0 : now_ns + lock_ns});
+  block->second.waiting.push_back({transaction, waiter, lock_ns == 0 ? 0 : now_ns + lock_ns,
+                                   query::session_number_of(transaction->settings),
+                                   RealClock().now_us() - kPostgresEpochUs});
   count_.fetch_add(1, std::memory_order_relaxed);
   return Parked::kYes;
 }

@@ -9,6 +9,7 @@
 
 #include "base/mutex.h"
 #include "primary/engine.h"
+#include "query/session_activity.h"
 #include "reservations.h"
 
 namespace scyper::primary {
@@ -31,6 +32,10 @@ class BlockWaits {
   explicit BlockWaits(Requeue requeue) : requeue_(std::move(requeue)) {}
 
   void open(BlockId block);
+  // What locks() says of it: its session, and the tables that it holds as a whole.
+  void note_session(BlockId block, int32_t pid, std::vector<TableId> tables = {});
+  // What blocks hold, and who waits for them.
+  std::vector<query::SessionLock> locks();
   // The block has reserved something.
   void note_holder(BlockId block);
   // The other blocks that have.
@@ -60,10 +65,14 @@ class BlockWaits {
     Transaction* transaction;
     BlockId block;
     int64_t lock_deadline_ns;  // 0: none
+    int32_t pid;               // of its session; 0: not known
+    int64_t since_us;
   };
   struct Block {
     BlockId waits_for = 0;
     bool is_holder = false;
+    int32_t pid = 0;  // of its session; 0: not known
+    std::vector<TableId> tables;
     std::vector<Waiting> waiting;
   };
   bool closes_cycle(BlockId waiter, BlockId holder) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "block_catalog.h"
+#include "claim.h"
 #include "engine_transaction.h"
 #include "partition_engine.h"
 #include "query/search_path.h"
@@ -25,6 +26,13 @@ StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::find_for_blo
                                   " parameters, but prepared statement \"\" requires " + std::to_string(expected));
   }
   return std::move(ad_hoc.statement);
+}
+
+std::vector<query::SessionLock> PartitionEngine::session_locks() {
+  std::vector<query::SessionLock> all = database_->advisory_locks()->locks();
+  for (query::SessionLock& lock : waits_.locks()) all.push_back(std::move(lock));
+  for (query::SessionLock& lock : queue_waits_.locks()) all.push_back(std::move(lock));
+  return all;
 }
 
 StatusOr<std::unique_ptr<OpenTransaction>> PartitionEngine::begin_tentative(BlockLevel level) {
@@ -80,8 +88,11 @@ void PartitionEngine::queue_again(Transaction* transaction) {
   Chain chain;
   chain.add(transaction);
   queue_of(lane).reserve_always(1);
+  Claim* const claim = transaction->claim;
+  if (claim != nullptr) claim->queue();
   if (push(lane, chain)) return;
   queue_of(lane).cancel(1);
+  if (claim != nullptr && !claim->take()) return transaction->done(transaction);
   refuse_one(transaction, query::stopping_error(), Refusal::kStopping);
 }
 

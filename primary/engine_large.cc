@@ -64,26 +64,28 @@ Status PartitionEngine::copy(query::CopyRows* rows, const StatementLimits& limit
   if (rows->row_count() >= kLargeCopyRows) return large_->copy(rows, limits, result);
   RunningCopy running{limits, {}};
   bool meets_blocks = false;
-  const Status status = run_exclusively([&]() -> Status {
-    if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
-    meets_blocks = environment_.reservations.any() && has_references(*database_->catalog(), rows->target().key);
-    if (meets_blocks) return {};
-    query::DefinitionRun run;
-    run.time_us = environment_.clock.now_us() - kPostgresEpochUs;
-    run.wants_rows = options_.redo != RedoMode::kNone;
-    run.interruption = &running.interruption;
-    set_running_copy(&running);
-    const Status copied = database_->copy(rows, result, &run);
-    set_running_copy(nullptr);
-    if (copied.ok()) log_alone(run.log);
-    return copied;
-  });
+  const Status status = run_exclusively(
+      [&]() -> Status {
+        if (environment_.log != nullptr) SCYPER_RETURN_IF_ERROR(environment_.log->refusal());
+        meets_blocks = environment_.reservations.any() && has_references(*database_->catalog(), rows->target().key);
+        if (meets_blocks) return {};
+        query::DefinitionRun run;
+        run.time_us = environment_.clock.now_us() - kPostgresEpochUs;
+        run.wants_rows = options_.redo != RedoMode::kNone;
+        run.interruption = &running.interruption;
+        set_running_copy(&running);
+        const Status copied = database_->copy(rows, result, &run);
+        set_running_copy(nullptr);
+        if (copied.ok()) log_alone(run.log);
+        return copied;
+      },
+      /*beside_large=*/false, limits);
   if (!meets_blocks || !status.ok()) return status;
   // rows that they refer to may be an open block's: where changes can be taken back, this is looked at
   EngineTransaction transaction(this);
-  SCYPER_RETURN_IF_ERROR(transaction.begin());
+  SCYPER_RETURN_IF_ERROR(transaction.begin(limits));
   SCYPER_RETURN_IF_ERROR(transaction.copy(rows, limits, result));
-  return transaction.commit();
+  return transaction.commit(limits);
 }
 
 }  // namespace scyper::primary

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "block_waits.h"
+#include "claim.h"
 #include "partition_engine.h"
 
 namespace scyper::primary {
@@ -13,25 +15,43 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
                                      uint64_t* seen_lsn) {
   struct Waiting : Transaction {
     Completion completion;
-  } waiting;
-  waiting.statement = std::move(statement);
-  waiting.arguments.assign(parameters.begin(), parameters.end());
-  waiting.deadline_ns = limits.deadline_ns;
-  waiting.cancelled = limits.cancelled;
-  waiting.settings = limits.settings;
-  waiting.block_time_us = limits.time_us;
-  waiting.changed_settings = limits.changed_settings;
-  waiting.client_id = limits.client_id;
-  waiting.request_id = limits.request_id;
-  waiting.request_text = request_text;
-  waiting.run_us_max = run_us_max;
-  waiting.done = [](Transaction* transaction) { static_cast<Waiting*>(transaction)->completion.signal(); };
-  std::swap(waiting.result, *result);
-  submit_here(&waiting);
-  waiting.completion.wait();
-  std::swap(waiting.result, *result);
-  if (seen_lsn != nullptr) *seen_lsn = waiting.seen_lsn;
-  return std::move(waiting.status);
+    Claim own_claim;
+  };
+  const auto waiting = std::make_shared<Waiting>();
+  waiting->statement = std::move(statement);
+  waiting->arguments.assign(parameters.begin(), parameters.end());
+  waiting->deadline_ns = limits.deadline_ns;
+  waiting->cancelled = limits.cancelled;
+  waiting->settings = limits.settings;
+  waiting->block_time_us = limits.time_us;
+  waiting->changed_settings = limits.changed_settings;
+  waiting->client_id = limits.client_id;
+  waiting->request_id = limits.request_id;
+  waiting->request_text = request_text;
+  waiting->run_us_max = run_us_max;
+  waiting->claim = &waiting->own_claim;
+  waiting->own_claim.keep(waiting);
+  waiting->done = [](Transaction* transaction) {
+    const std::shared_ptr<void> kept = transaction->claim->release();
+    static_cast<Waiting*>(transaction)->completion.signal();
+  };
+  std::swap(waiting->result, *result);
+  submit_here(waiting.get());
+  SCYPER_RETURN_IF_ERROR(await(*waiting, &waiting->completion));
+  std::swap(waiting->result, *result);
+  if (seen_lsn != nullptr) *seen_lsn = waiting->seen_lsn;
+  return std::move(waiting->status);
+}
+
+// Until the answer is there, or the caller has left the transaction in its queue (claim.h).
+Status PartitionEngine::await(const Transaction& transaction, Completion* completion) {
+  Status left = wait_or_leave(completion, transaction.claim, transaction.cancelled, transaction.deadline_ns,
+                              &queue_waits_, transaction.settings);
+  if (left.ok()) return left;
+  const bool is_cancelled = transaction.cancelled != nullptr && transaction.cancelled->load(std::memory_order_relaxed);
+  const Refusal why = is_cancelled ? Refusal::kCancelled : Refusal::kTimeout;
+  refused_[static_cast<size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+  return left;
 }
 
 Status PartitionEngine::prepare_for(std::string_view sql, std::span<const Datum> parameters, AdHoc* ad_hoc,
@@ -105,6 +125,7 @@ StatusOr<ShortRead> PartitionEngine::execute_short(std::string_view sql, std::sp
   const std::string state(sqlstate_of(status));
   // it took too long, or the worker has no room for it: a snapshot has
   const bool goes_on = (state == "57014" && !is_cancelled && !is_over) || state == "53200" || state == "53300";
+  if (state == "57014" && is_cancelled) return why_over(limits.cancelled, 0, now_ns);  // whatever came first
   if (!goes_on) return status;
   verdicts_.set(std::string(shape_of(sql, ad_hoc)), environment_.catalog_version, ShortRead::kLong, now_ns);
   result->clear();

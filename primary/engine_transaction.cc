@@ -1,8 +1,10 @@
 #include "engine_transaction.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "block_waits.h"
 #include "partition_engine.h"
 #include "storage/enum_transaction.h"
 #include "worker.h"
@@ -10,14 +12,18 @@
 namespace scyper::primary {
 
 namespace {
-constexpr auto kLook = std::chrono::milliseconds(20);  // how often a waiting worker looks at the clock
+constexpr auto kLook = std::chrono::milliseconds(20);         // how often a waiting worker looks at the clock
+constexpr auto kLookAtLimits = std::chrono::milliseconds(5);  // how often a client that waits for its turn does
 
 Status over_time() {
   return with_hint(
-      sql_error("25P03", "the transaction was rolled back: its client was idle for too long"),
+      sql_error(
+          "25P03",
+          "the transaction was rolled back: its client was idle for longer than transaction_time_max while it ran "
+          "alone"),
       "A transaction block that defines something, or is large (block_changes_max, block_repeated_max, "
-      "block_locked_rows_max), runs alone: all others wait for its client, for transaction_time_max at most. A "
-      "procedure does it all in one call.");
+      "block_locked_rows_max), runs alone, and all others wait for its client. Raise transaction_time_max, send the "
+      "block's statements without pauses, or do its work in one call of a procedure.");
 }
 }  // namespace
 
@@ -29,13 +35,24 @@ EngineTransaction::~EngineTransaction() {
   wait_for_end();
 }
 
-Status EngineTransaction::begin() {
-  work_.run_on = [this](Worker* worker) { return serve(worker); };
-  work_.done = [](Transaction* transaction) { static_cast<ExclusiveWork*>(transaction)->completion.signal(); };
-  SCYPER_RETURN_IF_ERROR(engine_->push_open(&work_));
+Status EngineTransaction::begin(const StatementLimits& limits) {
+  pid_ = query::session_number_of(limits.settings);
+  work_->run_on = [this](Worker* worker) { return serve(worker); };
+  work_->own_claim.keep(work_);
+  if (Status status = engine_->push_open(work_.get()); !status.ok()) {
+    work_->own_claim.release();
+    return status;
+  }
   is_pushed_ = true;
+  std::optional<QueueWaits::Entry> entry;
+  if (pid_ != 0) entry.emplace(&engine_->queue_waits(), pid_, &work_->own_claim);
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return is_served_; });
+  while (!changed_.wait_for(lock, kLookAtLimits, [this] { return is_served_; })) {
+    Status why = why_over(limits.cancelled, limits.deadline_ns, engine_->now_ns());
+    if (why.ok() || !work_->own_claim.leave()) continue;
+    is_pushed_ = false;
+    return why;
+  }
   return Status();
 }
 
@@ -85,7 +102,7 @@ Status EngineTransaction::copy(query::CopyRows* rows, const StatementLimits& lim
   });
 }
 
-StatusOr<std::unique_ptr<CopyIn>> EngineTransaction::open_copy(std::string_view sql) {
+StatusOr<std::unique_ptr<CopyIn>> EngineTransaction::open_copy(std::string_view sql, const StatementLimits&) {
   std::unique_ptr<query::CopyRows> rows;
   SCYPER_RETURN_IF_ERROR(ask([&](Executor* executor) { return executor->open_copy(sql, &rows); }));
   auto fill = [this](query::CopyRows* all, const StatementLimits& limits, query::ResultSet* result) {
@@ -122,15 +139,15 @@ std::vector<query::OpenCursor> EngineTransaction::take_cursors() {
 }
 
 // The answer comes when the log holds what was written.
-Status EngineTransaction::commit() {
+Status EngineTransaction::commit(const StatementLimits&) {
   const Status status = ask([](Executor* executor) { return executor->commit_open(); }, /*is_last=*/true);
   wait_for_end();
-  return status.ok() ? work_.status : status;
+  return status.ok() ? work_->status : status;
 }
 
 void EngineTransaction::wait_for_end() {
   if (std::exchange(has_ended_, true)) return;
-  work_.completion.wait();
+  work_->completion.wait();
 }
 
 // --- the worker's side ---
@@ -142,6 +159,7 @@ Status EngineTransaction::serve(Worker* worker) {
     std::lock_guard<std::mutex> lock(mutex_);
     lsn_ = engine_->last_lsn();
     is_served_ = true;
+    engine_->queue_waits().set_alone(pid_);
   }
   changed_.notify_all();
   Status status;
@@ -188,6 +206,7 @@ EngineTransaction::Request* EngineTransaction::next_request(Worker* worker) {
 }
 
 void EngineTransaction::leave(const Status& why) {
+  engine_->queue_waits().set_alone(QueueWaits::kNobody);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     is_over_ = true;

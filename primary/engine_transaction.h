@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #include "primary/open_transaction.h"
@@ -22,8 +23,8 @@ class EngineTransaction final : public OpenTransaction {
  public:
   explicit EngineTransaction(PartitionEngine* engine);
   ~EngineTransaction() override;
-  // Returns when it has the engine for itself.
-  Status begin();
+  // Returns when it has the engine for itself. 57014: the statement that begins it was cancelled or late before.
+  Status begin(const StatementLimits& limits);
   // Goes on with what the block has changed. An error: it is of no use any more.
   Status adopt(TentativeBlock* block);
   // The rows of a COPY that was opened outside. 40001 where a definition has come in between.
@@ -35,13 +36,13 @@ class EngineTransaction final : public OpenTransaction {
   uint64_t lsn() const override { return lsn_; }
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                  const StatementLimits& limits) override;
-  StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) override;
+  StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql, const StatementLimits& limits) override;
   Status describe(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
                   std::vector<query::ResultColumn>* columns) override;
   Status set_savepoint() override;
   Status roll_back_to(size_t savepoint) override;
   Status release(size_t savepoint) override;
-  Status commit() override;
+  Status commit(const StatementLimits& limits) override;
   std::vector<query::OpenCursor> take_cursors() override;
 
  private:
@@ -60,11 +61,12 @@ class EngineTransaction final : public OpenTransaction {
   void wait_for_end();
 
   PartitionEngine* const engine_;
-  ExclusiveWork work_;
+  const std::shared_ptr<KeptWork> work_ = std::make_shared<KeptWork>();
   bool is_pushed_ = false;
   bool has_ended_ = false;  // the client has waited for its end
   uint64_t lsn_ = 0;
   BlockId holder_ = 0;
+  int32_t pid_ = 0;      // of its session, from begin() on
   int64_t idle_ns_ = 0;  // the worker's: how long it has waited for its client
   std::mutex mutex_;
   std::condition_variable changed_;

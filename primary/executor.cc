@@ -94,6 +94,7 @@ int32_t Executor::end_transaction(void* owner, query::ExecContext* context, bool
     self->publish_definitions();
     self->has_committed_part_ = true;
   }
+  self->release_locks();
   self->settings_.end_transaction(commit);
   context->transaction_time_us = self->environment_->clock.now_us() - kPostgresEpochUs;
   return 0;
@@ -299,6 +300,8 @@ Outcome Executor::run(const query::Program& program, const Datum* arguments, con
   Outcome outcome = program.run(&context_, arguments);
   if (outcome == Outcome::kOk) outcome = static_cast<Outcome>(deferred_.check_at_end(&context_));
   run_number_.store(run + 1, std::memory_order_release);
+  if (outcome == Outcome::kError) [[unlikely]]
+    name_limit(run);
   if (limits.cancelled != nullptr) [[unlikely]]
     watch(nullptr);
   return outcome;
@@ -322,6 +325,7 @@ void Executor::commit(Transaction* transaction, const PreparedStatement& stateme
   }
   if (!definitions_->empty()) [[unlikely]]
     definitions_->forget();  // nothing changed
+  release_locks();
   set_command_tag(binding.tag, binding.program->command(), context_.affected_rows, &transaction->result);
   if (transaction->changed_settings != nullptr) [[unlikely]]
     settings_.give_changed(transaction->changed_settings);
@@ -522,6 +526,7 @@ void Executor::publish_definitions() noexcept {
 }
 
 void Executor::take_back() noexcept {
+  release_locks();
   log_->rollback_all();
   if (!definitions_->empty()) definitions_->forget();
 }
@@ -536,24 +541,6 @@ void Executor::fail(Transaction* transaction) noexcept {
   context_.error = query::ErrorState();
   outcomes_of(prepared_of(*transaction)).rolled_back.add();
   if (transaction->crossing) counters_.crossing.add();
-}
-
-void Executor::refuse(Transaction* transaction, Status status, Refusal why) noexcept {
-  transaction->status = std::move(status);
-  transaction->result.clear_rows();
-  transaction->result.command_tag.clear();
-  counters_.refused[static_cast<size_t>(why)].add();
-}
-
-// Before it runs. Time and cancellation while it runs are check_time()'s.
-bool Executor::refuse_if_over(Transaction* transaction) noexcept {
-  if (transaction->deadline_ns != 0 && environment_->clock.monotonic_ns() >= transaction->deadline_ns) {
-    refuse(transaction, sql_error("57014", "canceling statement due to statement timeout"), Refusal::kTimeout);
-    return true;
-  }
-  if (transaction->cancelled == nullptr || !transaction->cancelled->load(std::memory_order_relaxed)) return false;
-  refuse(transaction, sql_error("57014", "canceling statement due to user request"), Refusal::kCancelled);
-  return true;
 }
 
 void Executor::define(Transaction* transaction) noexcept {

@@ -270,6 +270,7 @@ class Executor {
   bool was_meant_for_another() noexcept;
   bool may_commit(uint64_t statement = 0) noexcept;  // its number; 0: of several, or one that is not over
   void raise_interrupt(query::Interrupt why);
+  void name_limit(uint64_t run) noexcept;
   void commit(Transaction* transaction, const PreparedStatement& statement, const Binding& binding) noexcept;
   void remember(RedoStream* stream, bool is_alone, uint64_t lsn) noexcept;
   replay::RequestWindow::Outcome outcome_of(const Transaction& transaction) const;
@@ -283,6 +284,7 @@ class Executor {
                          const replay::RequestWindow::Outcome& outcome) noexcept;
   void publish_definitions() noexcept;
   void take_back() noexcept;
+  void release_locks() noexcept;
   void fail(Transaction* transaction) noexcept;
   void refuse(Transaction* transaction, Status status, Refusal why) noexcept;
   bool refuse_if_over(Transaction* transaction) noexcept;
@@ -323,8 +325,10 @@ class Executor {
   std::atomic<uint64_t> run_us_max_{0};  // 0: as for all
   Mutex cancelled_mutex_;                // the flag is the transaction's and may go when it was answered
   const std::atomic<bool>* cancelled_ ABSL_GUARDED_BY(cancelled_mutex_) = nullptr;
-  // Written by the watchdog, before the flag in the context: which run the flag is for.
+  // Written by the watchdog, before the flag in the context: which run the flag is for, and which one has taken longer
+  // than transaction_time_max.
   std::atomic<uint64_t> interrupted_run_{0};
+  std::atomic<uint64_t> too_long_run_{0};
 
   // the watchdog's
   uint64_t seen_run_ = 0;

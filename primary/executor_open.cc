@@ -8,6 +8,7 @@
 #include "executor.h"
 #include "query/error_status.h"
 #include "query/program.h"
+#include "query/search_path.h"
 #include "query/transaction_number.h"
 
 // Statements of open transactions: compiled for the catalog as the transaction sees it, one after the other, in the one
@@ -30,6 +31,15 @@ void Executor::begin_open() {
   cursors_.clear();
   deferred_.begin(/*is_block=*/true);
   context_.end_transaction = nullptr;  // COMMIT in a procedure: 2D000
+}
+
+// Advisory locks that what ends now has taken for its transaction.
+void Executor::release_locks() noexcept {
+  if (!deferred_.has_taken_locks()) [[likely]]
+    return;
+  const std::string* session = settings_.find(std::string(query::kTemporarySchemaSetting));
+  environment_->database->advisory_locks()->release_newest(session == nullptr ? std::string() : *session,
+                                                           deferred_.take_locks());
 }
 
 void Executor::end_open() {

@@ -1,9 +1,27 @@
 #include "executor.h"
 
-// A transaction ends while it runs by its time, its client or the fork gate.
+// A transaction ends before it runs, or while it runs, by its time, its client or the fork gate.
 namespace scyper::primary {
 
 using query::Interrupt;
+
+void Executor::refuse(Transaction* transaction, Status status, Refusal why) noexcept {
+  transaction->status = std::move(status);
+  transaction->result.clear_rows();
+  transaction->result.command_tag.clear();
+  counters_.refused[static_cast<size_t>(why)].add();
+}
+
+// Before it runs. Time and cancellation while it runs are check_time()'s.
+bool Executor::refuse_if_over(Transaction* transaction) noexcept {
+  if (transaction->deadline_ns != 0 && environment_->clock.monotonic_ns() >= transaction->deadline_ns) {
+    refuse(transaction, sql_error("57014", "canceling statement due to statement timeout"), Refusal::kTimeout);
+    return true;
+  }
+  if (transaction->cancelled == nullptr || !transaction->cancelled->load(std::memory_order_relaxed)) return false;
+  refuse(transaction, sql_error("57014", "canceling statement due to user request"), Refusal::kCancelled);
+  return true;
+}
 
 void Executor::watch(const std::atomic<bool>* cancelled) noexcept {
   MutexLock lock(&cancelled_mutex_);
@@ -28,11 +46,22 @@ void Executor::check_time(int64_t now_ns) {
   if (run_number_.load(std::memory_order_acquire) != run) return;  // deadline and cancellation may be another's
   auto limit_ns =
       static_cast<int64_t>((own_us_max != 0 ? own_us_max : environment_->options->transaction_time_us_max) * 1000);
-  bool is_over = (limit_ns != 0 && now_ns - seen_since_ns_ >= limit_ns) || (deadline_ns != 0 && now_ns >= deadline_ns);
+  const bool is_late = deadline_ns != 0 && now_ns >= deadline_ns;
+  bool is_over = (limit_ns != 0 && now_ns - seen_since_ns_ >= limit_ns) || is_late;
   if ((!is_over && !was_cancelled) || interrupted_run_.load(std::memory_order_relaxed) == run) return;
   // The run may end now and the next one begin: it finds that the flag is not for it, and runs again.
+  if (is_over && !is_late && !was_cancelled && own_us_max == 0) too_long_run_.store(run, std::memory_order_relaxed);
   interrupted_run_.store(run, std::memory_order_release);
-  raise_interrupt(is_over ? Interrupt::kTimeout : Interrupt::kCancel);
+  raise_interrupt(was_cancelled ? Interrupt::kCancel : Interrupt::kTimeout);
+}
+
+// The error of a run that the watchdog has ended names the setting that bounds it.
+void Executor::name_limit(uint64_t run) noexcept {
+  if (too_long_run_.load(std::memory_order_relaxed) != run || context_.error.sqlstate != "57014") return;
+  context_.error.message = "canceling statement: it has run for longer than transaction_time_max";
+  context_.error.hint =
+      "Nobody else can change what a transaction works on. Raise transaction_time_max, or do the work in smaller "
+      "steps.";
 }
 
 // A function of its own for tools/tsan.supp: generated code reads the flag by plain loads, which ThreadSanitizer

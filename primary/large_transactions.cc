@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "claim.h"
 #include "query/stopping.h"
 #include "storage/pauses.h"
 #include "worker.h"
@@ -50,6 +51,7 @@ void LargeTransactions::add(Task* task) {
 }
 
 void LargeTransactions::submit(Transaction* transaction) {
+  if (transaction->claim != nullptr) transaction->claim->queue();
   auto* task = new Task();  // its thread frees it
   task->transaction = transaction;
   add(task);
@@ -72,19 +74,21 @@ bool LargeTransactions::takes_definition(Transaction* transaction) {
 }
 
 Status LargeTransactions::copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result) {
-  Task task;
+  const auto task = std::make_shared<Task>();
   Status status;
-  task.answered.done = [](Transaction* transaction) { static_cast<ExclusiveWork*>(transaction)->completion.signal(); };
-  task.limits = limits;
-  task.refused = &status;
-  task.run = [&] {
+  task->answered.done = &ExclusiveWork::signal_kept;
+  task->answered.claim = &task->claim;
+  task->claim.keep(task);
+  task->refused = &status;
+  task->pid = query::session_number_of(limits.settings);
+  task->run = [&, work = &task->answered] {
     const uint64_t before_lsn = executor_->last_alone_lsn();
     status = executor_->copy_large(rows, limits, result);
-    task.answered.has_logged = executor_->last_alone_lsn() != before_lsn;
+    work->has_logged = executor_->last_alone_lsn() != before_lsn;
   };
-  add(&task);
-  task.answered.completion.wait();
-  return status.ok() ? task.answered.status : status;
+  add(task.get());
+  SCYPER_RETURN_IF_ERROR(wait_or_leave(&task->answered.completion, &task->claim, limits.cancelled, limits.deadline_ns));
+  return status.ok() ? task->answered.status : status;
 }
 
 void LargeTransactions::refuse_over(int64_t now_ns) {
@@ -93,8 +97,8 @@ void LargeTransactions::refuse_over(int64_t now_ns) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::erase_if(waiting_, [&](Task* task) {
       const Transaction* transaction = task->transaction;
-      Status why = transaction != nullptr ? why_over(transaction->cancelled, transaction->deadline_ns, now_ns)
-                                          : why_over(task->limits.cancelled, task->limits.deadline_ns, now_ns);
+      if (transaction == nullptr || transaction->claim != nullptr) return false;  // its caller looks itself
+      Status why = why_over(transaction->cancelled, transaction->deadline_ns, now_ns);
       if (why.ok()) return false;
       over.emplace_back(task, std::move(why));
       return true;
@@ -106,11 +110,13 @@ void LargeTransactions::refuse_over(int64_t now_ns) {
 // One that has not run.
 void LargeTransactions::answer(Task* task, Status why) {
   if (task->transaction == nullptr) {
-    *task->refused = std::move(why);
-    return task->answered.completion.signal();
+    if (task->claim.take()) *task->refused = std::move(why);
+    return task->answered.done(&task->answered);
   }
-  host_.refuse(task->transaction, why);
+  Transaction* const transaction = task->transaction;
   delete task;
+  if (transaction->claim != nullptr && !transaction->claim->take()) return transaction->done(transaction);
+  host_.refuse(transaction, why);
 }
 
 // --- who leads ---
@@ -155,6 +161,11 @@ void LargeTransactions::run_task(Task* task) {
   Transaction* transaction = task->transaction != nullptr ? task->transaction : &task->answered;
   const std::unique_ptr<Task> owned(task->transaction != nullptr ? task : nullptr);
   wait_for_turn();
+  if (transaction->claim != nullptr && !transaction->claim->take()) {
+    end_turn(nullptr);
+    return transaction->done(transaction);
+  }
+  pid_ = task->transaction != nullptr ? query::session_number_of(transaction->settings) : task->pid;
   bool is_answered = true;
   if (task->is_definition) {
     executor_->define_large(task->transaction);
@@ -196,6 +207,7 @@ void LargeTransactions::open(query::TouchedTables tables) {
   if (is_open()) return;
   const BlockId id = host_.next_id();
   environment_->waits->open(id);
+  environment_->waits->note_session(id, pid_, held_.ids);
   open_id_.store(id, std::memory_order_relaxed);
   count_.fetch_add(1, std::memory_order_relaxed);
 }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "claim.h"
 #include "executor.h"
 #include "query/copy.h"
 #include "query/touched_tables.h"
@@ -88,9 +89,10 @@ class LargeTransactions {
     Transaction* transaction = nullptr;  // null: a COPY
     bool is_definition = false;
     std::function<void()> run;  // of it
-    StatementLimits limits;     // likewise
     Status* refused = nullptr;  // likewise: why it did not run
     ExclusiveWork answered;     // likewise: when the log holds it
+    Claim claim;                // likewise
+    int32_t pid = 0;            // of the session; 0: not known
   };
   void add(Task* task);
   void run();
@@ -123,6 +125,7 @@ class LargeTransactions {
   // its own thread's
   int64_t turn_ends_ns_ = 0;
   bool is_defining_ = false;
+  int32_t pid_ = 0;  // of the session whose task it runs
 
   // Changed only by its own thread while it has its turn, when no worker runs.
   std::atomic<BlockId> open_id_{0};

@@ -15,4 +15,10 @@ StatusOr<ShortRead> OpenTransaction::execute_short(std::string_view sql, std::sp
   return ShortRead::kDone;
 }
 
+Status OpenTransaction::commit() { return commit(StatementLimits()); }
+
+StatusOr<std::unique_ptr<CopyIn>> OpenTransaction::open_copy(std::string_view sql) {
+  return open_copy(sql, StatementLimits());
+}
+
 }  // namespace scyper::primary

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "base/simulated_disk.h"
+#include "primary/blocks.h"
 #include "query/search_path.h"
 #include "testing/bank.h"
 
@@ -189,6 +191,52 @@ TEST_P(OpenTransactionTest, IdleClientsLoseIt) {
   EXPECT_EQ(step(transaction.get(), "INSERT INTO t VALUES (3)"), "25P03");
   EXPECT_EQ(sqlstate_of(transaction->commit()), "25P03");
   EXPECT_EQ(number("SELECT sum(a) FROM t"), 2);
+}
+
+// What waits for its turn ends when it is cancelled or late, not when its turn comes, and is not done then.
+TEST_P(OpenTransactionTest, WhoWaitsForItCanLeave) {
+  open();
+  all({"CREATE TABLE t (a integer PRIMARY KEY)", "INSERT INTO t VALUES (1)"});
+  auto block = begin_block(engine_.get(), BlockLevel::kReadCommitted);
+  ASSERT_TRUE(block.ok()) << block.status();
+  EXPECT_EQ(step(block->get(), "INSERT INTO t VALUES (2)"), "00000");
+  auto alone = begin();
+  EXPECT_EQ(step(alone.get(), "CREATE TABLE other (a integer)"), "00000");
+  std::atomic<bool> is_cancelled{true};
+  const auto begin_ns = engine_->now_ns();
+  for (const bool is_late : {false, true}) {
+    StatementLimits bounds = limits();
+    query::ResultSet result;
+    const auto bound = [&] {
+      if (!is_late) bounds.cancelled = &is_cancelled;
+      if (is_late) bounds.deadline_ns = engine_->now_ns() + 20'000'000;
+    };
+    for (const char* sql : {"UPDATE t SET a = a + 10", "SELECT a FROM t WHERE a = 1", "CREATE TABLE third (a integer)",
+                            "DO $$ BEGIN DELETE FROM t; END $$"}) {
+      bound();
+      EXPECT_EQ(sqlstate_of(engine_->execute(sql, {}, &result, bounds)), "57014") << sql;
+    }
+    for (const char* sql : {"DELETE FROM t WHERE a = 1", "CREATE TABLE third (a integer)"}) {
+      bound();
+      EXPECT_EQ(sqlstate_of((*block)->execute(sql, {}, &result, bounds)), "57014") << sql;
+    }
+    bound();
+    const auto copy = engine_->open_copy("COPY t FROM STDIN");
+    ASSERT_TRUE(copy.ok()) << copy.status();
+    EXPECT_TRUE((*copy)->add("77\n").ok());
+    EXPECT_EQ(sqlstate_of((*copy)->finish(bounds, &result)), "57014");
+  }
+  StatementLimits bounds;
+  bounds.cancelled = &is_cancelled;
+  EXPECT_EQ(sqlstate_of((*block)->commit(bounds)), "57014");
+  EXPECT_LT(engine_->now_ns() - begin_ns, 30'000'000'000);
+  EXPECT_TRUE(alone->commit().ok());
+  EXPECT_EQ(number("SELECT sum(a) FROM t"), 1);
+  EXPECT_EQ(state("SELECT 1 FROM third"), "42P01");
+  block->reset();
+  alone.reset();
+  restart();
+  EXPECT_EQ(number("SELECT sum(a) FROM t"), 1);
 }
 
 TEST_P(OpenTransactionTest, TemporaryTablesLeaveNothing) {

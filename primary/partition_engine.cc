@@ -255,7 +255,9 @@ bool PartitionEngine::make_ready(const PreparedStatement& statement, Companions 
     uint64_t version = environment_.catalog_version.load(std::memory_order_relaxed);
     wants_companions = (*program)->catalog_version() == version && database_->wants_companions(**program);
   }
-  if (wants_companions && companions == Companions::kRequest) {
+  // behind a block that runs alone they would come late: the statement itself waits, where it can be ended
+  const bool requests = companions == Companions::kRequest || queue_waits_.is_anybody_alone();
+  if (wants_companions && requests) {
     request_companions(*program);
   } else if (wants_companions) {
     Status added = run_exclusively([this, &program] { return add_companions(**program); }, /*beside_large=*/true);
@@ -317,18 +319,24 @@ Status PartitionEngine::execute_script(std::string_view sql, const std::function
 
 // --- exclusive work ---
 
-Status PartitionEngine::run_exclusively(std::function<Status()> work, bool beside_large) {
-  ExclusiveWork exclusive;
-  exclusive.may_run_beside_large = beside_large;
-  exclusive.run = [this, &work] {
+Status PartitionEngine::run_exclusively(std::function<Status()> work, bool beside_large,
+                                        const StatementLimits& limits) {
+  if (rendezvous_.is_closing()) return query::stopping_error();
+  const auto exclusive = std::make_shared<KeptWork>();
+  exclusive->may_run_beside_large = beside_large;
+  exclusive->run = [this, &work] {
     MutexLock lock(&environment_.definition_mutex);
     return work();
   };
-  exclusive.done = [](Transaction* transaction) { static_cast<ExclusiveWork*>(transaction)->completion.signal(); };
-  if (rendezvous_.is_closing()) return query::stopping_error();
-  if (!push_exclusive(&exclusive)) return query::stopping_error();
-  exclusive.completion.wait();
-  return std::move(exclusive.status);
+  exclusive->cancelled = limits.cancelled;
+  exclusive->deadline_ns = limits.deadline_ns;
+  exclusive->own_claim.keep(exclusive);
+  if (!push_exclusive(exclusive.get())) {
+    exclusive->own_claim.release();
+    return query::stopping_error();
+  }
+  SCYPER_RETURN_IF_ERROR(await(*exclusive, &exclusive->completion));
+  return std::move(exclusive->status);
 }
 
 bool PartitionEngine::when_quiet(std::function<void()> done) {
@@ -382,7 +390,7 @@ Status PartitionEngine::push_open(ExclusiveWork* work) {
 
 StatusOr<std::unique_ptr<OpenTransaction>> PartitionEngine::begin() {
   auto transaction = std::make_unique<EngineTransaction>(this);
-  SCYPER_RETURN_IF_ERROR(transaction->begin());
+  SCYPER_RETURN_IF_ERROR(transaction->begin({}));
   return std::unique_ptr<OpenTransaction>(std::move(transaction));
 }
 

@@ -75,7 +75,9 @@ class PartitionEngine final : public Engine {
   StatusOr<std::unique_ptr<OpenTransaction>> begin() override;
   bool has_temporary_tables(std::string_view schema) const override { return database_->has_temporary_tables(schema); }
   void drop_temporary_tables(const std::string& schema) override;
-  void release_locks(const std::string& schema) override { database_->release_locks(schema); }
+  query::AdvisoryLocks* advisory_locks() override { return database_->advisory_locks(); }
+  void leave_session(const std::string& schema) override { database_->leave_session(schema); }
+  std::vector<query::SessionLock> session_locks() override;
 
   query::Database& database() { return *database_; }  // for tests
   ForkGate& fork_gate() { return *fork_gate_; }       // for tests and benchmarks
@@ -85,7 +87,8 @@ class PartitionEngine final : public Engine {
   void stop_admission();
   // Runs a function while no transaction does. 57P03 when the engine stops.
   // beside_large: it touches nothing that a large transaction holds.
-  Status run_exclusively(std::function<Status()> work, bool beside_large = false);
+  // limits: of a statement that may be ended while it waits for its turn (57014).
+  Status run_exclusively(std::function<Status()> work, bool beside_large = false, const StatementLimits& limits = {});
   // A program of the published catalog for a statement of an open transaction, from the cache or new. `*values` gets
   // its arguments, which lie in *arena. nullptr: the transaction has to compile the text itself.
   std::shared_ptr<const PreparedStatement> find_for_open(std::string_view sql, std::span<const Datum> parameters,
@@ -106,6 +109,9 @@ class PartitionEngine final : public Engine {
   Reservations& reservations() { return environment_.reservations; }
   BlockWaits& waits() { return waits_; }
   LargeTransactions& large() { return *large_; }
+  QueueWaits& queue_waits() { return queue_waits_; }
+  // Until the answer is there. 57014: the caller has left the transaction in its queue (claim.h).
+  Status await(const Transaction& transaction, Completion* completion);
   // The job waits for that block to end.
   BlockWaits::Parked park_job(TentativeJob* job, BlockId holder);
   int64_t now_ns() { return environment_.clock.monotonic_ns(); }
@@ -193,6 +199,7 @@ class PartitionEngine final : public Engine {
   SharedStatements shared_;
   ReadVerdicts verdicts_;
   BlockWaits waits_{[this](Transaction* transaction) { queue_again(transaction); }};
+  QueueWaits queue_waits_;
   std::atomic<BlockId> last_block_{0};
   std::atomic<BlockId> starved_block_{0};
   Rendezvous rendezvous_;

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "claim.h"
 #include "executor.h"
 #include "sleeper.h"
 #include "transaction_queue.h"
@@ -21,6 +23,21 @@ struct ExclusiveWork : Transaction {
   bool is_slice = false;                  // of a large transaction, which answers by itself
   bool may_run_beside_large = false;      // between two of these
   Completion completion;
+
+  // As `done`, of work that its claim keeps until it was answered.
+  static void signal_kept(Transaction* transaction) {
+    const std::shared_ptr<void> kept = transaction->claim->release();
+    static_cast<ExclusiveWork*>(transaction)->completion.signal();
+  }
+};
+
+// The same for a caller that may leave it in the queue.
+struct KeptWork : ExclusiveWork {
+  KeptWork() {
+    claim = &own_claim;
+    done = &signal_kept;
+  }
+  Claim own_claim;
 };
 
 // Who runs when: partition-crossing transactions and exclusive work have the node for themselves (HyPer IV.C).

@@ -53,6 +53,19 @@ void Completion::wait() {
   while (state_.load(std::memory_order_acquire) != kSignalled) futex_wait(&state_, kAwaited);
 }
 
+bool Completion::wait_for(int64_t ns) {
+  for (int i = 0; i < kCompletionSpins; ++i) {
+    if (state_.load(std::memory_order_acquire) == kSignalled) return true;
+    spin_pause();
+  }
+  uint32_t expected = kOpen;
+  state_.compare_exchange_strong(expected, kAwaited, std::memory_order_acquire);
+  if (expected == kSignalled) return true;
+  timespec timeout{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAwaited, &timeout, nullptr, 0);
+  return state_.load(std::memory_order_acquire) == kSignalled;
+}
+
 void Completion::signal() {
   std::atomic<uint32_t>* word = &state_;
   if (word->exchange(kSignalled, std::memory_order_acq_rel) != kAwaited) return;

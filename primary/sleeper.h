@@ -42,6 +42,9 @@ class Sleeper {
 class Completion {
  public:
   void wait();
+  bool has_come() const { return state_.load(std::memory_order_acquire) == kSignalled; }
+  // False: it has not come so far. May be called again.
+  bool wait_for(int64_t ns);
   void signal();
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "block_history.h"
+#include "claim.h"
 #include "placement.h"
 #include "primary/engine.h"
 #include "query/open_cursor.h"
@@ -58,11 +59,18 @@ struct TentativeBlock {
   bool has_changes() const { return !redo.empty() || !sequences.empty(); }
 };
 
-// A statement of a block, its COMMIT, or its wait for another. Owner: the client, which waits for it.
+// A statement of a block, its COMMIT, or its wait for another. Owner: the client, which waits for it or leaves it in
+// its queue (claim.h). What it was to do for the block does not happen then.
 struct TentativeJob : Transaction {
   enum class Kind : uint8_t { kStatement, kCommit, kWait };  // kWait: until another block has ended
-  TentativeJob(TentativeBlock* of, Kind what) : block(of), kind(what) { done = &TentativeJob::signal; }
-  static void signal(Transaction* transaction) { static_cast<TentativeJob*>(transaction)->completion.signal(); }
+  TentativeJob(TentativeBlock* of, Kind what) : block(of), kind(what) {
+    done = &TentativeJob::signal;
+    claim = &own_claim;
+  }
+  static void signal(Transaction* transaction) {
+    const std::shared_ptr<void> kept = transaction->claim->release();
+    static_cast<TentativeJob*>(transaction)->completion.signal();
+  }
   // nullptr: a transaction of its own.
   static TentativeJob* of(const Transaction& transaction) {
     if (transaction.done != &TentativeJob::signal) [[likely]]
@@ -77,6 +85,7 @@ struct TentativeJob : Transaction {
   std::vector<query::OpenCursor> cursors;  // out
   std::unique_ptr<BlockStep> step;         // of a statement of a block with a history, which gets it
   Completion completion;
+  Claim own_claim;
 };
 
 }  // namespace scyper::primary

@@ -44,38 +44,41 @@ void TentativeTransaction::end() {
   engine_->waits().end(block_.id);
 }
 
-// Returns when it has been answered, and no worker looks at it any more.
-Status TentativeTransaction::run_job(TentativeJob* job) {
-  engine_->submit_job(job);
-  job->completion.wait();
+// Returns when it has been answered, or was left in its queue. No worker looks at the block then.
+Status TentativeTransaction::run_job(const std::shared_ptr<TentativeJob>& job) {
+  job->own_claim.keep(job);
+  engine_->submit_job(job.get());
+  SCYPER_RETURN_IF_ERROR(engine_->await(*job, &job->completion));
   return std::move(job->status);
 }
 
 Status TentativeTransaction::execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                                      const StatementLimits& limits) {
   if (exclusive_ != nullptr) return exclusive_->execute(sql, parameters, result, limits);
+  if (!std::exchange(is_noted_, true))
+    engine_->waits().note_session(block_.id, query::session_number_of(limits.settings));
   SCYPER_RETURN_IF_ERROR(take_reads());
-  TentativeJob job(&block_, TentativeJob::Kind::kStatement);
+  const auto job = std::make_shared<TentativeJob>(&block_, TentativeJob::Kind::kStatement);
   query::ValueArena arena;
-  SCYPER_ASSIGN_OR_RETURN(auto statement, engine_->find_for_block(sql, parameters, &job.arguments, &arena));
+  SCYPER_ASSIGN_OR_RETURN(auto statement, engine_->find_for_block(sql, parameters, &job->arguments, &arena));
   if (statement->prepared().kind() == query::Prepared::Kind::kRows)
     return engine_->execute(sql, parameters, result, limits);
   if (block_.held.empty()) SCYPER_RETURN_IF_ERROR(give_way(statement, limits));
   const bool is_tentative = statement->is_program() && !is_too_long() && !engine_->has_temporary_tables_of(limits);
   if (block_.time_us == 0) block_.time_us = limits.time_us;
   if (is_tentative) {
-    job.statement = last_statement_ = statement;
-    job.deadline_ns = limits.deadline_ns;
-    job.cancelled = limits.cancelled;
-    job.settings = limits.settings;
-    job.changed_settings = limits.changed_settings;
-    if (block_.history != nullptr) job.step = make_step(statement, job.arguments, limits);
-    std::swap(job.result, *result);
-    Status status = run_job(&job);
-    std::swap(job.result, *result);
-    cursors_.insert(cursors_.end(), std::make_move_iterator(job.cursors.begin()),
-                    std::make_move_iterator(job.cursors.end()));
-    if (!job.needs_exclusive) return status;
+    job->statement = last_statement_ = statement;
+    job->deadline_ns = limits.deadline_ns;
+    job->cancelled = limits.cancelled;
+    job->settings = limits.settings;
+    job->changed_settings = limits.changed_settings;
+    if (block_.history != nullptr) job->step = make_step(statement, job->arguments, limits);
+    std::swap(job->result, *result);
+    Status status = run_job(job);
+    std::swap(job->result, *result);
+    cursors_.insert(cursors_.end(), std::make_move_iterator(job->cursors.begin()),
+                    std::make_move_iterator(job->cursors.end()));
+    if (!job->needs_exclusive) return status;
   }
   return execute_alone(sql, parameters, result, limits, statement);
 }
@@ -187,7 +190,7 @@ Status TentativeTransaction::execute_alone(std::string_view sql, std::span<const
                                            query::ResultSet* result, const StatementLimits& limits,
                                            const std::shared_ptr<const Statement>& statement) {
   for (int tries = 1;; ++tries) {
-    SCYPER_RETURN_IF_ERROR(become_exclusive());
+    SCYPER_RETURN_IF_ERROR(become_exclusive(limits));
     Status status = exclusive_->execute(sql, parameters, result, limits);
     const BlockId holder = exclusive_->holder();
     if (holder == 0) return status;
@@ -200,22 +203,27 @@ Status TentativeTransaction::execute_alone(std::string_view sql, std::span<const
 
 Status TentativeTransaction::wait_for(BlockId holder, const std::shared_ptr<const Statement>& statement,
                                       const StatementLimits& limits) {
-  TentativeJob job(&block_, TentativeJob::Kind::kWait);
-  job.statement = statement;
-  job.deadline_ns = limits.deadline_ns;
-  job.cancelled = limits.cancelled;
-  job.settings = limits.settings;
-  switch (engine_->park_job(&job, holder)) {
+  const auto job = std::make_shared<TentativeJob>(&block_, TentativeJob::Kind::kWait);
+  job->statement = statement;
+  job->deadline_ns = limits.deadline_ns;
+  job->cancelled = limits.cancelled;
+  job->settings = limits.settings;
+  job->own_claim.take();  // it begins with its wait, which the watchdog ends
+  job->own_claim.keep(job);
+  switch (engine_->park_job(job.get(), holder)) {
     case BlockWaits::Parked::kYes:
-      job.completion.wait();
-      return std::move(job.status);
+      SCYPER_RETURN_IF_ERROR(engine_->await(*job, &job->completion));
+      return std::move(job->status);
     case BlockWaits::Parked::kHasEnded:
+      job->own_claim.release();
       return {};
     case BlockWaits::Parked::kCycle:
+      job->own_claim.release();
       return deadlock_error();
     case BlockWaits::Parked::kClosed:
       break;
   }
+  job->own_claim.release();
   return query::stopping_error();
 }
 
@@ -235,19 +243,19 @@ Status TentativeTransaction::give_way(const std::shared_ptr<const Statement>& st
 }
 
 // Its reservations stay until it ends: transactions that wait for it run behind it.
-Status TentativeTransaction::become_exclusive() {
+Status TentativeTransaction::become_exclusive(const StatementLimits& limits) {
   auto exclusive = std::make_unique<EngineTransaction>(engine_);
-  SCYPER_RETURN_IF_ERROR(exclusive->begin());
+  SCYPER_RETURN_IF_ERROR(exclusive->begin(limits));
   SCYPER_RETURN_IF_ERROR(exclusive->adopt(&block_));
   exclusive_ = std::move(exclusive);
   engine_->note_block_alone();
   return {};
 }
 
-StatusOr<std::unique_ptr<CopyIn>> TentativeTransaction::open_copy(std::string_view sql) {
+StatusOr<std::unique_ptr<CopyIn>> TentativeTransaction::open_copy(std::string_view sql, const StatementLimits& limits) {
   SCYPER_RETURN_IF_ERROR(take_reads());
-  if (exclusive_ == nullptr) SCYPER_RETURN_IF_ERROR(become_exclusive());
-  return exclusive_->open_copy(sql);
+  if (exclusive_ == nullptr) SCYPER_RETURN_IF_ERROR(become_exclusive(limits));
+  return exclusive_->open_copy(sql, limits);
 }
 
 Status TentativeTransaction::describe(std::string_view sql, const StatementLimits& limits,
@@ -284,14 +292,16 @@ Status TentativeTransaction::release(size_t savepoint) {
 }
 
 // The answer comes when the log holds what was written.
-Status TentativeTransaction::commit() {
+Status TentativeTransaction::commit(const StatementLimits& limits) {
   Status status;
   if (exclusive_ != nullptr) {
-    status = exclusive_->commit();
+    status = exclusive_->commit(limits);
   } else if (block_.has_changes()) {
-    TentativeJob job(&block_, TentativeJob::Kind::kCommit);
-    job.statement = last_statement_;
-    status = run_job(&job);
+    const auto job = std::make_shared<TentativeJob>(&block_, TentativeJob::Kind::kCommit);
+    job->statement = last_statement_;
+    job->cancelled = limits.cancelled;
+    job->deadline_ns = limits.deadline_ns;
+    status = run_job(job);
   }
   end();
   return status;

@@ -29,18 +29,18 @@ class TentativeTransaction final : public OpenTransaction {
   void begin_snapshot() override;
   void add_read(std::shared_ptr<const SnapshotRead> read) override { reads_.push_back(std::move(read)); }
   bool give_reads(std::vector<std::shared_ptr<SnapshotRead>>* reads) const override;
-  StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) override;
+  StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql, const StatementLimits& limits) override;
   Status describe(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
                   std::vector<query::ResultColumn>* columns) override;
   Status set_savepoint() override;
   Status roll_back_to(size_t savepoint) override;
   Status release(size_t savepoint) override;
-  Status commit() override;
+  Status commit(const StatementLimits& limits) override;
   std::vector<query::OpenCursor> take_cursors() override;
 
  private:
-  Status run_job(TentativeJob* job);
-  Status become_exclusive();
+  Status run_job(const std::shared_ptr<TentativeJob>& job);
+  Status become_exclusive(const StatementLimits& limits);
   Status execute_alone(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                        const StatementLimits& limits, const std::shared_ptr<const Statement>& statement);
   Status wait_for(BlockId holder, const std::shared_ptr<const Statement>& statement, const StatementLimits& limits);
@@ -62,6 +62,7 @@ class TentativeTransaction final : public OpenTransaction {
   std::unique_ptr<TableVersions::Image> image_;
   std::vector<std::shared_ptr<const SnapshotRead>> reads_;
   bool has_given_way_ = false;  // to a starved block
+  bool is_noted_ = false;       // its session, where others wait for it
   bool has_ended_ = false;
 };
 

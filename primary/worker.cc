@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "claim.h"
 
 namespace scyper::primary {
 
@@ -198,9 +199,14 @@ void Worker::consider_leading() {
 }
 
 void Worker::run_one(Transaction* transaction) {
+  if (transaction->claim != nullptr && !transaction->claim->take()) [[unlikely]]
+    return transaction->done(transaction);
   Executor::Verdict verdict = executor_->execute(transaction);
   if (verdict == Executor::Verdict::kMoved) [[unlikely]] {
-    if (!is_only_one_) return rendezvous_->push_again(transaction);
+    if (!is_only_one_) {
+      if (transaction->claim != nullptr) transaction->claim->queue();
+      return rendezvous_->push_again(transaction);
+    }
     // it has the node for itself already
     verdict = executor_->execute(transaction);
     CHECK(verdict != Executor::Verdict::kMoved);

@@ -90,6 +90,22 @@ std::vector<query::SessionActivity> ActivityList::sessions() const {
   return all;
 }
 
+query::NodeActivity ActivityList::now(std::vector<query::SessionLock> locks) const {
+  using Kind = query::SessionLock::Kind;
+  query::NodeActivity activity{sessions(), std::move(locks)};
+  for (const query::SessionLock& lock : activity.locks) {
+    if (lock.is_granted || lock.pid == 0) continue;
+    for (query::SessionActivity& session : activity.sessions) {
+      if (session.pid != lock.pid) continue;
+      session.wait_type = "Lock";
+      session.wait_event = lock.kind == Kind::kAdvisory   ? "advisory"
+                           : lock.kind == Kind::kRelation ? "relation"
+                                                          : "transactionid";
+    }
+  }
+  return activity;
+}
+
 // Roles and memberships are those of now, not of when the sessions began. Asks for the thread's current_user.
 Status ActivityList::check_signal(const query::SessionActivity& asked, Signal signal) const {
   const auto catalog = catalog_ ? catalog_() : nullptr;

@@ -64,6 +64,8 @@ class ActivityList {
   static int64_t now_us();  // as in SessionActivity
   // By number.
   std::vector<query::SessionActivity> sessions() const;
+  // The same with what they wait for. locks: Engine::session_locks().
+  query::NodeActivity now(std::vector<query::SessionLock> locks) const;
 
  private:
   StatusOr<bool> send(int32_t from, int32_t pid, Signal signal);

@@ -11,6 +11,7 @@
 
 #include "base/bounded_work.h"
 #include "base/check.h"
+#include "changed_settings.h"
 #include "forwarding.h"
 #include "node_parts.h"
 #include "query/column_batch.h"
@@ -70,10 +71,8 @@ class ForwardedBlock final : public primary::OpenTransaction {
   uint64_t lsn() const override { return 0; }  // the primary's own
   Status execute(std::string_view sql, std::span<const Datum> parameters, query::ResultSet* result,
                  const primary::StatementLimits& limits) override;
-  StatusOr<std::unique_ptr<primary::CopyIn>> open_copy(std::string_view) override {
-    return with_hint(sql_error("0A000", "COPY FROM STDIN in a transaction block is not supported on a secondary"),
-                     "Run the block on the primary.");
-  }
+  StatusOr<std::unique_ptr<primary::CopyIn>> open_copy(std::string_view sql,
+                                                       const primary::StatementLimits& limits) override;
   Status describe(std::string_view sql, const primary::StatementLimits& limits, std::vector<SqlType>* parameters,
                   std::vector<query::ResultColumn>* columns) override;
   void add_read(std::shared_ptr<const primary::SnapshotRead> read) override { reads_.push_back(std::move(read)); }
@@ -84,7 +83,7 @@ class ForwardedBlock final : public primary::OpenTransaction {
   Status release(size_t savepoint) override {
     return change_savepoint(v1::InteractRequest::Savepoint::RELEASE, savepoint);
   }
-  Status commit() override {
+  Status commit(const primary::StatementLimits&) override {
     if (stream_ == nullptr) return {};  // there was nothing to change
     is_committed_ = true;
     v1::InteractRequest step;
@@ -92,6 +91,13 @@ class ForwardedBlock final : public primary::OpenTransaction {
     return outcome_of_commit(run(step, nullptr));
   }
   std::vector<query::OpenCursor> take_cursors() override { return {}; }  // they stay on the primary
+
+  // One piece of a COPY's text, or its end.
+  Status run_copy(const v1::InteractRequest& step, const primary::StatementLimits& limits) {
+    const CancelWatch watch(stream_.get(), limits);
+    return status_of_step(run(step, nullptr));
+  }
+  const v1::InteractResponse& last() const { return last_; }
 
  private:
   StepStream::Outcome run(const v1::InteractRequest& step, query::ResultSet* result) {
@@ -141,6 +147,61 @@ class ForwardedBlock final : public primary::OpenTransaction {
   std::vector<SqlType> types_;  // of the rows of the step that runs
 };
 
+// A COPY of the block, whose text goes to the primary in pieces. The block outlives it.
+class CopyOfBlock final : public primary::CopyIn {
+ public:
+  CopyOfBlock(ForwardedBlock* block, const primary::StatementLimits& limits)
+      : block_(block),
+        limits_{.deadline_ns = limits.deadline_ns, .cancelled = limits.cancelled},
+        column_count_(block->last().copy_header().column_count()),
+        is_binary_(block->last().copy_header().binary()) {}
+
+  size_t column_count() const override { return column_count_; }
+  bool is_binary() const override { return is_binary_; }
+  Status add(std::string_view text) override {
+    while (!text.empty()) {
+      const size_t size = std::min(kPieceBytes - pending_.size(), text.size());
+      pending_.append(text.substr(0, size));
+      text.remove_prefix(size);
+      if (pending_.size() == kPieceBytes) SCYPER_RETURN_IF_ERROR(send(limits_, /*is_last=*/false));
+    }
+    return {};
+  }
+  Status finish(const primary::StatementLimits& limits, query::ResultSet* result) override {
+    SCYPER_RETURN_IF_ERROR(send(limits, /*is_last=*/true));
+    result->clear();
+    read_end(block_->last().complete(), result);
+    return {};
+  }
+  Status at_line(Status status) const override { return status; }  // the primary counts them
+
+ private:
+  static constexpr size_t kPieceBytes = 256 << 10;
+
+  Status send(const primary::StatementLimits& limits, bool is_last) {
+    v1::InteractRequest step;
+    step.mutable_copy()->set_text(std::exchange(pending_, {}));
+    step.mutable_copy()->set_done(is_last);
+    return block_->run_copy(step, limits);
+  }
+
+  ForwardedBlock* const block_;
+  const primary::StatementLimits limits_;
+  const size_t column_count_;
+  const bool is_binary_;
+  std::string pending_;
+};
+
+StatusOr<std::unique_ptr<primary::CopyIn>> ForwardedBlock::open_copy(std::string_view sql,
+                                                                     const primary::StatementLimits& limits) {
+  SCYPER_RETURN_IF_ERROR(connect());
+  v1::InteractRequest step;
+  step.mutable_copy()->set_sql(std::string(sql));
+  encode_settings(limits.settings, step.mutable_copy()->mutable_settings());
+  SCYPER_RETURN_IF_ERROR(run_copy(step, limits));
+  return std::unique_ptr<primary::CopyIn>(std::make_unique<CopyOfBlock>(this, limits));
+}
+
 Status ForwardedBlock::connect() {
   if (stream_ != nullptr) return {};
   const BoundedWork::Pause pause;  // a call to another node
@@ -189,9 +250,7 @@ Status ForwardedBlock::execute(std::string_view sql, std::span<const Datum> para
   const CancelWatch watch(stream_.get(), limits);
   SCYPER_RETURN_IF_ERROR(status_of_step(run(step, result)));
   read_end(last_.complete(), result);
-  for (const auto& [name, value] : last_.changed_settings().values()) {
-    if (limits.changed_settings != nullptr) limits.changed_settings->emplace_back(name, value);
-  }
+  read_changed_settings(last_, limits.changed_settings);
   return {};
 }
 

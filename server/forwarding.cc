@@ -1,4 +1,5 @@
 #include "forwarding.h"
+#include "changed_settings.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -214,9 +215,7 @@ Status Forwarding::execute(std::string_view sql, std::span<const SqlType> types,
     v1::CallResponse response;
     const Attempt attempt = try_call(target, request, limits, &response);
     if (attempt.status.ok()) {
-      for (const auto& [name, value] : response.result().changed_settings().values()) {
-        if (limits.changed_settings != nullptr) limits.changed_settings->emplace_back(name, value);
-      }
+      read_changed_settings(response.result(), limits.changed_settings);
       return read_result(response.result(), result);
     }
     if (is_cancelled(limits) && !attempt.has_word) return cancelled_error();

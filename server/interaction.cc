@@ -149,7 +149,7 @@ class Interaction final : public StreamRpc<v1::InteractRequest, v1::InteractResp
     if (step.begin().passed_on()) {
       if (!client_.caller.mark.empty())
         return sql_error("42501", "permission denied: only members of the cluster pass transactions on");
-      made = std::make_unique<PassedBlock>(node_, send);
+      made = std::make_unique<PassedBlock>(node_, client_.address, send, [this] { terminate(); });
     } else {
       made = std::make_unique<InteractiveSession>(node_, client_, send, [this] { terminate(); });
     }

@@ -48,7 +48,7 @@ struct Server::Parts {
         admin(&node),
         readiness(&node) {
     if (query::Queries* answering = engine->queries())
-      answering->set_activity([this] { return node.activity.sessions(); });
+      answering->set_activity([this] { return node.activity.now(node.engine->session_locks()); });
   }
   ~Parts() {
     if (query::Queries* answering = node.engine->queries()) answering->set_activity({});

@@ -49,7 +49,7 @@ StepStream::Outcome StepStream::run(const v1::InteractRequest& step, const Each&
   Status malformed;
   while (parts_->stream->Read(last)) {
     if (last->has_error()) return {status_of(last->error())};
-    if (last->has_complete() || last->has_description()) return {malformed};
+    if (last->has_complete() || last->has_description() || last->has_copy_header()) return {malformed};
     if (malformed.ok()) malformed = each(*last);
   }
   return end();

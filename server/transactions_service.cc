@@ -5,6 +5,7 @@
 
 #include "call_batch.h"
 #include "caller.h"
+#include "changed_settings.h"
 #include "deadline.h"
 #include "errors.h"
 #include "forwarding.h"
@@ -63,7 +64,7 @@ struct UnaryCall final : UnaryRpc<v1::CallRequest, v1::CallResponse>, Completion
     if (status.ok()) {
       v1::CallResult* result = response().mutable_result();
       encode_typed_result(*this, result);
-      for (const auto& [name, value] : changed) (*result->mutable_changed_settings()->mutable_values())[name] = value;
+      write_changed_settings(changed, result);
     }
     finish(grpc_status_of(status));  // it may be gone from here on
   }
@@ -95,7 +96,7 @@ struct UnaryCall final : UnaryRpc<v1::CallRequest, v1::CallResponse>, Completion
   std::string mark;
   RowArena arena;
   query::SettingValues session_settings;
-  std::vector<std::pair<std::string, std::string>> changed;
+  std::vector<query::ChangedSetting> changed;
   int64_t received_ns = 0;
   std::atomic<bool> is_cancelled{false};  // the client has gone or lost patience
 };

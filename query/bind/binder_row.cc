@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
@@ -10,6 +13,7 @@
 #include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
+#include "query/session_activity.h"
 
 // Comparisons of rows, column by column, and functions over arrays whose element types must agree.
 namespace scyper::query {
@@ -232,7 +236,7 @@ StatusOr<BoundPtr> Binder::bind_row_test(const ast::Expr& expr, const Scope* sco
   return test.negated ? negated(std::move(any)) : std::move(any);
 }
 
-// Where names are looked up, of the schemas that exist; new objects go to the first.
+// Where names are looked up, of the schemas that exist; new objects go to the first that is not of temporary tables.
 std::vector<std::string> current_schemas(const Catalog& catalog) {
   std::vector<std::string> schemas;
   const auto* path = SessionPathScope::current;
@@ -245,12 +249,39 @@ std::vector<std::string> current_schemas(const Catalog& catalog) {
 
 namespace {
 
-// current_schemas(implicit): whether pg_catalog counts, too.
-BoundPtr schemas_array(const std::vector<std::string>& schemas, BoundPtr implicit, int32_t location) {
+// As PostgreSQL shows them: a session has one schema of temporary tables. It counts as named where it is not the first.
+std::vector<std::string> named_schemas(const std::vector<std::string>& schemas) {
+  std::vector<std::string> named;
+  for (size_t i = 0; i < schemas.size(); ++i) {
+    const bool is_implicit = named.empty() && is_temporary_schema(schemas[i]);
+    if (!is_implicit && !schemas[i].ends_with(kDeletesRowsSuffix)) named.push_back(schemas[i]);
+  }
+  return named;
+}
+
+// pg_blocking_pids(pid) of what is known now: a CASE of constants.
+std::string blocking_pids(const std::string& pid) {
+  std::map<int32_t, std::set<int32_t>> blockers;
+  for (const SessionLock& lock : ActivityScope::current()->locks())
+    if (lock.pid != 0) blockers[lock.pid].insert(lock.blocked_by.begin(), lock.blocked_by.end());
+  std::string text = "CASE WHEN (" + pid + ")::pg_catalog.int4 IS NULL THEN NULL";
+  for (const auto& [waiter, sessions] : blockers)
+    absl::StrAppend(&text, " WHEN (", pid, ") = ", waiter, " THEN '{", absl::StrJoin(sessions, ","),
+                    "}'::pg_catalog.int4[]");
+  return text + " ELSE '{}'::pg_catalog.int4[] END";
+}
+
+// current_schemas(implicit): whether pg_catalog and the schema of temporary tables count, too.
+BoundPtr schemas_array(const std::vector<std::string>& path, BoundPtr implicit, int32_t location) {
   const SqlType type = make_type(TypeId::kText);
   auto array = [&](bool has_catalog) {
     BoundPtr result = make_expr(BoundKind::kArray, make_array(type), false, location);
+    const std::vector<std::string> schemas = named_schemas(path);
     const bool is_named = std::find(schemas.begin(), schemas.end(), "pg_catalog") != schemas.end();
+    if (has_catalog && is_temporary_schema(path[0])) {
+      const size_t suffix = path[0].ends_with(kDeletesRowsSuffix) ? kDeletesRowsSuffix.size() : 0;
+      result->args.push_back(make_text_constant(type, path[0].substr(0, path[0].size() - suffix), location));
+    }
     if (has_catalog && !is_named) result->args.push_back(make_text_constant(type, "pg_catalog", location));
     for (const std::string& schema : schemas) result->args.push_back(make_text_constant(type, schema, location));
     return result;
@@ -271,7 +302,7 @@ StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, 
   if (name == " table_sample" && scope != nullptr && scope->relations.size() == 1 && call.args.size() >= 2)
     return bind_table_sample(call, scope);
   if (call.args.empty() && name == "current_schema") {
-    const auto schemas = current_schemas(catalog_);
+    const auto schemas = named_schemas(current_schemas(catalog_));
     return schemas.empty() ? make_null(make_type(TypeId::kText), call.location) : text(schemas[0].c_str());
   }
   if (call.args.size() == 1 && name == "current_schemas") {
@@ -282,6 +313,13 @@ StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, 
     std::vector<std::string> schemas = current_schemas(catalog_);
     if (schemas.empty()) schemas.emplace_back(kPublicSchema);
     return schemas_array(schemas, std::move(implicit), call.location);
+  }
+  if (call.args.size() == 1 && name == "pg_blocking_pids") {
+    if (ActivityScope::current() == nullptr)
+      return error("0A000", "pg_blocking_pids() can be called by queries only, which write nothing", call.location);
+    SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(blocking_pids(to_sql(*call.args[0])), TextOf::kSystem));
+    program_->volatile_result = true;
+    return bind(*expr, scope);
   }
   if (call.args.empty() && (name == "current_database" || name == "current_catalog")) return text("scyper");
   if (call.args.size() == 1 && name == "pg_tablespace_location") return text("");

@@ -25,6 +25,7 @@ extern const ir::External k_fn_try_session_lock_shared;
 extern const ir::External k_fn_session_unlock;
 extern const ir::External k_fn_session_unlock_shared;
 extern const ir::External k_fn_session_unlock_all;
+extern const ir::External k_fn_note_lock;
 // runtime/functions_row_locks.cc
 extern const ir::External k_fn_row_is_free;
 extern const ir::External k_fn_lock_row;
@@ -94,6 +95,7 @@ void add_lock_functions(BuiltinTable* t) {
   for (const auto& [name, result, function] : locks)
     for (const std::vector<T>& key : {std::vector<T>{T::kInt8}, {T::kInt4, T::kInt4}}) add(name, key, result, function);
   add("pg_advisory_unlock_all", {}, T::kVoid, k_fn_session_unlock_all);
+  add(" lock_advisory_all", {}, T::kVoid, k_fn_note_lock);  // LOCK TABLE
   // locking clauses (bind/locking.cc)
   for (const auto& [name, function] :
        {std::pair<std::string_view, const ir::External&>{" row_is_free", k_fn_row_is_free},

@@ -55,6 +55,7 @@ SqlType DeclaredTypes::of_column(const BoundExpr& column) {
     case RelationKind::kQuery:
       return of_visible(*relation.query, column.index, column.type);
     case RelationKind::kValues: {
+      if (relation.rows.empty()) return column.type;  // a table of the system that has no rows now
       const SqlType first = of(*relation.rows[0][column.index]);
       for (const auto& row : relation.rows)
         if (of(*row[column.index]) != first) return plain_type(column.type);

@@ -336,9 +336,6 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_db_role_setting", "setdatabase:int8 setrole:int8 setconfig:text[]"},
     {"pg_default_acl", "oid:int8 defaclrole:int8 defaclnamespace:int8 defaclobjtype defaclacl:text[]"},
     {"pg_event_trigger", "oid:int8 evtname evtevent evtowner:int8 evtfoid:int8 evtenabled evttags:text[]"},
-    {"pg_locks",
-     "locktype database:int8 relation:int8 page:int4 tuple:int2 virtualxid transactionid classid:int8 objid:int8 "
-     "objsubid:int2 virtualtransaction pid:int4 mode granted:bool fastpath:bool waitstart:timestamptz"},
     {"pg_prepared_xacts", "transaction gid prepared:timestamptz owner database"},
     {"pg_rules", "schemaname tablename rulename definition"},
     {"pg_seclabels", "objoid:int8 classoid:int8 objsubid:int4 objtype objnamespace:int8 objname provider label"},

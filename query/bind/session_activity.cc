@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -53,13 +55,14 @@ std::vector<SystemRow> session_activity(const Catalog& catalog) {
                      known_text(session.user),
                      session.application};
     if (sees_all || is_own) {
-      const bool is_waiting = session.state != "active";
+      const bool is_idle = session.state != "active";
+      const std::string wait_type = is_idle ? "Client" : session.wait_type;
+      const std::string wait_event = is_idle ? "ClientRead" : session.wait_event;
       for (SystemValue value :
            {known_text(session.address), SystemValue(), SystemValue(), time_or_null(session.begun_us),
             time_or_null(session.transaction_us), time_or_null(session.statement_us), time_or_null(session.changed_us),
-            is_waiting ? SystemValue("Client") : SystemValue(), is_waiting ? SystemValue("ClientRead") : SystemValue(),
-            SystemValue(session.state), SystemValue(), SystemValue(), SystemValue(),
-            SystemValue(std::string(beginning_of(session.text, SessionActivity::kColumnBytesMax))),
+            known_text(wait_type), known_text(wait_event), SystemValue(session.state), SystemValue(), SystemValue(),
+            SystemValue(), SystemValue(std::string(beginning_of(session.text, SessionActivity::kColumnBytesMax))),
             SystemValue("client backend")})
         row.push_back(std::move(value));
     } else {
@@ -73,6 +76,37 @@ std::vector<SystemRow> session_activity(const Catalog& catalog) {
   return rows;
 }
 
+// Nothing where no activity is known: in transactions on workers, views and routines.
+std::vector<SystemRow> session_locks(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  if (ActivityScope::current() == nullptr) return rows;
+  for (const SessionLock& lock : ActivityScope::current()->locks()) {
+    using Kind = SessionLock::Kind;
+    SystemValue relation, transaction, class_id, object, sub_object;
+    if (lock.kind == Kind::kRelation) {
+      const auto table = catalog.find_table(TableId(static_cast<uint32_t>(lock.number)));
+      if (table != nullptr) relation = table_oid(table->schema());
+    } else if (lock.kind == Kind::kTransaction) {
+      transaction = std::to_string(lock.number);
+    } else {
+      class_id = static_cast<int64_t>(lock.number >> 32);
+      object = static_cast<int64_t>(lock.number & 0xffffffff);
+      sub_object = int64_t{lock.is_pair ? 2 : 1};
+    }
+    const std::string_view kind = lock.kind == Kind::kRelation      ? "relation"
+                                  : lock.kind == Kind::kTransaction ? "transactionid"
+                                                                    : "advisory";
+    SystemRow row = {std::string(kind), lock.kind == Kind::kTransaction ? SystemValue() : SystemValue(kDatabaseOid)};
+    for (SystemValue value :
+         {relation, SystemValue(), SystemValue(), SystemValue(), transaction, class_id, object, sub_object,
+          SystemValue(), lock.pid == 0 ? SystemValue() : SystemValue(int64_t{lock.pid}), SystemValue(lock.mode),
+          SystemValue(lock.is_granted), SystemValue(false), time_or_null(lock.since_us)})
+      row.push_back(std::move(value));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<SystemTable> session_tables() {
@@ -81,7 +115,29 @@ std::vector<SystemTable> session_tables() {
                       "client_hostname client_port:int4 backend_start:timestamptz xact_start:timestamptz "
                       "query_start:timestamptz state_change:timestamptz wait_event_type wait_event state "
                       "backend_xid:int8 backend_xmin:int8 query_id:int8 query backend_type"),
-           session_activity}};
+           session_activity},
+          {"pg_catalog", "pg_locks",
+           columns_of("locktype database:int8 relation:int8 page:int4 tuple:int2 virtualxid transactionid classid:int8 "
+                      "objid:int8 objsubid:int2 virtualtransaction pid:int4 mode granted:bool fastpath:bool "
+                      "waitstart:timestamptz"),
+           session_locks}};
+}
+
+bool waits_in_circle(const std::vector<SessionLock>& locks, int32_t pid) {
+  std::set<int32_t> seen;
+  std::vector<int32_t> open{pid};
+  while (!open.empty()) {
+    const int32_t waiter = open.back();
+    open.pop_back();
+    for (const SessionLock& lock : locks) {
+      if (lock.is_granted || lock.pid != waiter || waiter == 0) continue;
+      for (const int32_t holder : lock.blocked_by) {
+        if (holder == pid) return true;
+        if (seen.insert(holder).second) open.push_back(holder);
+      }
+    }
+  }
+  return false;
 }
 
 bool is_live(const SystemTable& table) { return table.rows == session_activity; }
@@ -106,11 +162,48 @@ bool sees_others(const Roles& roles, const Role& role) {
   return role.is_superuser || (operators != nullptr && roles.has_rights_of(role, operators->id));
 }
 
-bool mentions_activity(std::string_view sql) {
-  constexpr std::string_view kName = "pg_stat_activity";
-  return std::search(sql.begin(), sql.end(), kName.begin(), kName.end(), [](char a, char b) {
-           return absl::ascii_tolower(static_cast<unsigned char>(a)) == b;
-         }) != sql.end();
+namespace {
+
+// A name, cut at its first underscore.
+struct Name {
+  std::string_view before;
+  std::string_view after;
+};
+constexpr Name kActivityNames[] = {{"pg", "stat_activity"}, {"pg", "locks"}, {"pg", "blocking_pids"}};
+constexpr Name kFunctionNames[] = {{"pg", "advisory_"},         {"pg", "try_advisory_"}, {"pg", "cancel_backend"},
+                                   {"pg", "terminate_backend"}, {"pg", "backend_pid"},   {"set", "config"},
+                                   {"current", "setting"}};
+
+bool is_same(std::string_view text, std::string_view name) {
+  return std::equal(text.begin(), text.end(), name.begin(), name.end(),
+                    [](char a, char b) { return absl::ascii_tolower(static_cast<unsigned char>(a)) == b; });
+}
+
+bool mentions_any(std::string_view sql, std::span<const Name> names) {
+  for (size_t at = sql.find('_'); at != std::string_view::npos; at = sql.find('_', at + 1)) {
+    for (const Name& name : names) {
+      if (at < name.before.size()) continue;
+      if (is_same(sql.substr(at - name.before.size(), name.before.size()), name.before) &&
+          is_same(sql.substr(at + 1, name.after.size()), name.after))
+        return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool mentions_activity(std::string_view sql) { return mentions_any(sql, kActivityNames); }
+
+bool mentions_session_function(std::string_view sql) { return mentions_any(sql, kFunctionNames); }
+
+bool is_session_function(std::string_view name) {
+  return name == "pg_backend_pid" || name == "pg_cancel_backend" || name == "pg_terminate_backend" ||
+         name == "current_setting" || name == "set_config" || is_advisory_lock(name);
+}
+
+bool is_advisory_lock(std::string_view name) {
+  return name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_");
 }
 
 }  // namespace scyper::query

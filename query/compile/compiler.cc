@@ -19,6 +19,7 @@
 #include "compile/dynamic_text.h"
 #include "compile/parameter_count.h"
 #include "compile/phases.h"
+#include "compile/program_look.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
 #include "compile/statement_kind.h"
@@ -112,63 +113,6 @@ jit::Tiering::Start first_tier(double work_ns, size_t instructions) {
   return work_ns > needed_ns ? jit::Tiering::Start::kBetter : jit::Tiering::Start::kQuick;
 }
 
-// Whole rows that no place has taken apart into fields: there is no code for them.
-class RowFinder {
- public:
-  bool found() const { return found_; }
-  void look_at(const BoundProgram& program) {
-    if (program.query != nullptr) look_at(*program.query);
-    if (program.dml != nullptr) look_at(*program.dml);
-    look_at(program.steps);
-  }
-
- private:
-  void look_at(const BoundQuery& query) {
-    visit(query, look_);
-    if (query.with != nullptr) look_at(*query.with);
-  }
-  void look_at(const BoundWith& with) {
-    for (const auto* list : {&with.before, &with.after})
-      for (const auto& part : *list) {
-        if (part->query != nullptr) visit(*part->query, look_);
-        if (part->dml != nullptr) look_at(*part->dml);
-      }
-  }
-  void look_at(const BoundDml& dml) {
-    if (dml.with != nullptr) look_at(*dml.with);
-    if (dml.merge != nullptr)
-      for (const auto& when : dml.merge->whens) {
-        for (const auto& value : when.values) visit(*value, look_);
-        if (when.action != nullptr) look_at(*when.action);
-      }
-    if (dml.source != nullptr) visit(*dml.source, look_);
-    for (const auto& assignment : dml.assignments) visit(*assignment.value, look_);
-    for (const auto& output : dml.returning) visit(*output.expr, look_);
-  }
-  void look_at(const StepList& steps) {
-    for (const auto& step : steps) {
-      for (const auto* expr : {step->expr.get(), step->expr2.get(), step->expr3.get()})
-        if (expr != nullptr) visit(*expr, look_);
-      for (const auto& arg : step->args) visit(*arg, look_);
-      for (const auto& option : step->options) visit(*option.second, look_);
-      if (step->query != nullptr) look_at(*step->query);
-      if (step->dml != nullptr) look_at(*step->dml);
-      look_at(step->body);
-      look_at(step->declarations);
-      for (const auto& [condition, body] : step->branches) {
-        visit(*condition, look_);
-        look_at(body);
-      }
-      for (const auto& handler : step->handlers) look_at(handler.body);
-    }
-  }
-  bool found_ = false;
-  const std::function<void(const BoundExpr&)> look_ = [this](const BoundExpr& e) {
-    check_shape(e);
-    found_ |= e.kind == BoundKind::kRow;
-  };
-};
-
 // A position in a routine's body means nothing in the statement that calls it.
 Status without_position(const Status& status, const Routine& routine) {
   int position = position_of(status);
@@ -255,7 +199,7 @@ void note_temporary(ProgramParts* parts) {
 // Fills a program in place: routines that call each other need its address before it is finished.
 Status Compiler::generate(std::string_view text, const BoundProgram& bound, Program* program,
                           std::shared_ptr<RoutinePrograms> routines) {
-  RowFinder rows;
+  ProgramLook rows;
   SCYPER_RETURN_IF_ERROR(contained(Phase::kBinding, text, [&] { return rows.look_at(bound), Status(); }));
   if (rows.found()) return sql_error("0A000", "a whole row in this place is not supported");
   ProgramParts& parts = program->parts();
@@ -294,6 +238,11 @@ Status Compiler::generate(std::string_view text, const BoundProgram& bound, Prog
       std::any_of(parts.callees.begin(), parts.callees.end(), [&](const Program* callee) { return callee == program; });
   parts.footprint.is_beyond_routes |= is_recursive && parts.footprint.reads_partitioned;
   note_temporary(&parts);
+  parts.takes_locks = rows.takes_locks();
+  const bool touches_tables = !parts.resources.tables.empty() || !parts.callees.empty() || bound.is_dynamic ||
+                              !parts.resources.foreign.empty() || bound.dml != nullptr || bound.query == nullptr;
+  const bool reads_activity = ActivityScope::current() != nullptr;
+  parts.is_of_session = !touches_tables && !rows.calls_others() && (rows.calls_session() || reads_activity);
   for (const auto& update : parts.resources.updates) parts.updates.push_back(update.get());
   for (const auto& table : parts.resources.tables) parts.table_partitions.push_back(table->partition_array());
   SCYPER_RETURN_IF_ERROR(check_code(function, text));

@@ -11,12 +11,12 @@
 
 #include "base/status.h"
 #include "bind/bound.h"
-#include "compile/advisory_locks.h"
 #include "compile/session_sequences.h"
 #include "jit/tiering.h"
 #include "parse/ast.h"
 #include "parse/sql_parser.h"
 #include "plan/explain_options.h"
+#include "query/advisory_locks.h"
 #include "query/catalog.h"
 #include "query/database.h"
 #include "query/program.h"

@@ -112,7 +112,8 @@ class DatabaseImpl final : public Database {
   }
   std::unique_ptr<Definitions> open_definitions();
   Status drop_temporary_tables(const std::string& session_schema) override;
-  void release_locks(const std::string& session_schema) override { compiler_.leave_session(session_schema); }
+  AdvisoryLocks* advisory_locks() override { return compiler_.locks(); }
+  void leave_session(const std::string& session_schema) override { compiler_.leave_session(session_schema); }
   bool has_temporary_tables(std::string_view session_schema) const override;
   StatusOr<std::unique_ptr<CopyRows>> open_copy_for(std::string_view sql,
                                                     std::shared_ptr<const Catalog> current) override {

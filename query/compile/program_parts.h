@@ -38,6 +38,8 @@ struct ProgramParts {
   uint8_t trigger_depth = 0;               // Routine::trigger_depth
   bool is_dynamic = false;                 // it runs statements that are not known yet, itself
   bool has_temporary_rows = false;         // uses temporary tables whose rows a commit deletes
+  bool is_of_session = false;              // SessionRun may run it
+  bool takes_locks = false;                // advisory ones, itself
   Compiler* compiler = nullptr;            // for dynamic SQL; none in a snapshot
 };
 

@@ -81,7 +81,7 @@ std::string SearchPath::key_of(NameKind kind, const std::string& name) const {
   return sees_public || !has(kind, name) ? name : object_key(kNoSchema, name);
 }
 
-StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value) {
+StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value, std::optional<size_t>* before_temporary) {
   const Status invalid = with_detail(
       sql_error("22023", absl::StrCat("invalid value for parameter \"search_path\": \"", std::string(value), "\"")),
       "List syntax is invalid.");
@@ -113,7 +113,11 @@ StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value) {
     // pg_catalog counts where it comes behind a schema; it is the first without being named
     const bool is_implicit = name == kCatalogSchema && schemas.empty();
     has_catalog |= is_implicit;
-    if (!name.empty() && name != "$user" && !is_implicit && name != "pg_temp") schemas.push_back(name);
+    if (name == "pg_temp") {
+      if (before_temporary != nullptr && !before_temporary->has_value()) *before_temporary = schemas.size();
+    } else if (!name.empty() && name != "$user" && !is_implicit) {
+      schemas.push_back(name);
+    }
     skip_blanks();
     if (value.empty()) break;
     if (value[0] != ',') return invalid;
@@ -138,11 +142,12 @@ std::string with_search_path(const std::vector<std::string>& schemas, std::strin
   return text.append(sql);
 }
 
-std::vector<std::string> path_with_temporary(const std::vector<std::string>& schemas,
-                                             const std::string& session_schema) {
-  std::vector<std::string> path{session_schema, session_schema + std::string(kDeletesRowsSuffix)};
-  if (schemas.empty()) path.emplace_back(kPublicSchema);
-  path.insert(path.end(), schemas.begin(), schemas.end());
+std::vector<std::string> path_with_temporary(const std::vector<std::string>& schemas, const std::string& session_schema,
+                                             size_t before) {
+  std::vector<std::string> path = schemas;
+  if (path.empty()) path.emplace_back(kPublicSchema);
+  const auto place = path.begin() + static_cast<ptrdiff_t>(std::min(before, path.size()));
+  path.insert(place, {session_schema, session_schema + std::string(kDeletesRowsSuffix)});
   return path;
 }
 

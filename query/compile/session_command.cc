@@ -26,6 +26,7 @@ namespace {
 void read_modes(const std::vector<ast::Option>& modes, SessionCommand* out) {
   for (const ast::Option& mode : modes) {
     if (mode.name == "transaction_isolation") out->isolation = mode.value;
+    if (mode.name == "transaction_deferrable") out->is_deferrable = mode.value != "0" && mode.value != "false";
     if (mode.name == "transaction_read_only") out->is_read_only = mode.value != "0" && mode.value != "false";
   }
 }
@@ -209,7 +210,7 @@ void read_words(const std::string& command, SessionCommand* out) {
 // LOCK TABLE ... IN ACCESS SHARE MODE or ROW SHARE MODE holds nothing up that a snapshot would notice, nor does a
 // transaction that is READ ONLY: a query that looks whether the tables are there does the same.
 void read_lock(const std::string& stands_for, SessionCommand* out) {
-  constexpr std::string_view kLock = "pg_advisory_xact_lock(0), ";
+  constexpr std::string_view kLock = "\" lock_advisory_all\"(), ";
   const auto tokens = scan(out->text);
   if (!tokens.ok() || !stands_for.starts_with(kLock)) return;
   std::vector<std::string> words;

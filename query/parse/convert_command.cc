@@ -168,7 +168,7 @@ std::string Converter::lock_query(const LockStmt& node) {
   const std::string_view rights = node.mode == kAccessShare    ? "SELECT"
                                   : node.mode == kRowExclusive ? "INSERT, UPDATE, DELETE, TRUNCATE"
                                                                : "UPDATE, DELETE, TRUNCATE";
-  std::string query = "pg_advisory_xact_lock(0)";
+  std::string query = "\" lock_advisory_all\"()";
   for (const Node* relation : items(node.relations)) {
     std::string name;
     for (const std::string& part : table_ref(&to<RangeVar>(relation)).name)

@@ -1,13 +1,14 @@
-#include "compile/advisory_locks.h"
 #include "compile/compiler.h"
 #include "compile/program_parts.h"
 #include "compile/temporary.h"
+#include "query/advisory_locks.h"
 #include "query/deferred_checks.h"
+#include "query/session_run.h"
 #include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 
-// Advisory locks. Those of a transaction are free unless a session holds them: what asks for one runs beside no other
-// transaction.
+// Advisory locks. A statement that only takes or releases them runs on the thread of its session
+// (query/session_run.h). Others that call these functions run beside no other transaction.
 namespace scyper::query {
 
 // Declared where the builtins are listed (bind/builtins_sequence.cc).
@@ -22,8 +23,12 @@ extern const ir::External k_fn_try_session_lock_shared;
 extern const ir::External k_fn_session_unlock;
 extern const ir::External k_fn_session_unlock_shared;
 extern const ir::External k_fn_session_unlock_all;
+extern const ir::External k_fn_note_lock;
 
 namespace {
+
+using Request = AdvisoryLocks::Request;
+using Taken = AdvisoryLocks::Taken;
 
 AdvisoryLocks::Key lock_key(const Datum* args, int64_t count) {
   if (count == 1) return {false, args[0].lo};
@@ -32,30 +37,44 @@ AdvisoryLocks::Key lock_key(const Datum* args, int64_t count) {
 
 int32_t fail_held(ExecContext* c) {
   const int32_t outcome = c->fail("55P03", "could not obtain an advisory lock: another session holds it");
-  c->error.hint = "Nothing waits for advisory locks here. Try again, or use pg_try_advisory_lock().";
+  c->error.hint =
+      "A statement that touches tables or calls routines does not wait for advisory locks in a transaction block. Take "
+      "the lock by a SELECT of its own before, or try again.";
   return outcome;
 }
 
+// On its session's own thread a statement waits. On a worker it must not.
+int32_t take_lock(ExecContext* c, const Request& request, bool tries, Datum* out) {
+  AdvisoryLocks* locks = c->program->parts().compiler->locks();
+  const auto give_taken = [&] {
+    if (request.is_of_transaction && c->deferred != nullptr) c->deferred->count_lock();
+    return tries ? give_bool(out, true) : give(out, std::string_view());
+  };
+  switch (locks->take(request)) {
+    case Taken::kYes:
+      return give_taken();
+    case Taken::kTooMany:
+      return c->fail("53200", "too many advisory locks");
+    case Taken::kHeld:
+      break;
+  }
+  if (tries) return give_bool(out, false);
+  SessionRun* run = SessionRun::current();
+  if (run == nullptr) return locks->note_missed(request), fail_held(c);
+  const Status status = run->wait([&] { return locks->wait(request, [run] { return run->interruption(); }); });
+  return status.ok() ? give_taken() : c->fail(status, /*catchable=*/false);
+}
+
 int32_t lock_transaction(ExecContext* c, const Datum* args, int64_t count, bool is_shared, bool tries, Datum* out) {
-  const bool is_free =
-      c->program->parts().compiler->locks()->is_free(lock_key(args, count), session_temporary_schema(), is_shared);
-  if (is_free && c->deferred != nullptr) c->deferred->note_lock();
-  if (tries) return give_bool(out, is_free);
-  return is_free ? give(out, std::string_view()) : fail_held(c);
+  if (c->deferred != nullptr) c->deferred->note_lock();
+  return take_lock(c, {lock_key(args, count), session_temporary_schema(), is_shared, /*is_of_transaction=*/true}, tries,
+                   out);
 }
 
 int32_t lock_session(ExecContext* c, const Datum* args, int64_t count, bool is_shared, bool tries, Datum* out) {
-  const std::string session = session_temporary_schema();
+  std::string session = session_temporary_schema();
   if (session.empty()) return c->fail("0A000", "advisory locks of a session are not supported without a session");
-  switch (c->program->parts().compiler->locks()->take(lock_key(args, count), session, is_shared)) {
-    case AdvisoryLocks::Taken::kYes:
-      return tries ? give_bool(out, true) : give(out, std::string_view());
-    case AdvisoryLocks::Taken::kHeld:
-      return tries ? give_bool(out, false) : fail_held(c);
-    case AdvisoryLocks::Taken::kTooMany:
-      break;
-  }
-  return c->fail("53200", "too many advisory locks");
+  return take_lock(c, {lock_key(args, count), std::move(session), is_shared, /*is_of_transaction=*/false}, tries, out);
 }
 
 int32_t unlock_session(ExecContext* c, const Datum* args, int64_t count, bool is_shared, Datum* out) {
@@ -79,6 +98,11 @@ SCYPER_FUNCTION(try_session_lock) { return lock_session(c, args, count, false, t
 SCYPER_FUNCTION(try_session_lock_shared) { return lock_session(c, args, count, true, true, out); }
 SCYPER_FUNCTION(session_unlock) { return unlock_session(c, args, count, false, out); }
 SCYPER_FUNCTION(session_unlock_shared) { return unlock_session(c, args, count, true, out); }
+// LOCK TABLE: the transaction runs alone until its end.
+SCYPER_FUNCTION(note_lock) {
+  if (c->deferred != nullptr) c->deferred->note_lock();
+  return give(out, std::string_view());
+}
 SCYPER_FUNCTION(session_unlock_all) {
   c->program->parts().compiler->locks()->release_all(session_temporary_schema());
   return give(out, std::string_view());
@@ -88,6 +112,7 @@ SCYPER_FUNCTION(session_unlock_all) {
 
 }  // namespace
 
+SCYPER_DEFINE_FUNCTION(note_lock)
 SCYPER_DEFINE_FUNCTION(advisory_lock)
 SCYPER_DEFINE_FUNCTION(advisory_lock_shared)
 SCYPER_DEFINE_FUNCTION(try_advisory_lock)

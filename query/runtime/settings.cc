@@ -1,6 +1,7 @@
 #include "query/settings.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <optional>
 
@@ -271,9 +272,22 @@ void StatementSettings::end_transaction(bool commit) {
   for (Changed& changed : changed_) changed.is_committed = true;
 }
 
-void StatementSettings::give_changed(std::vector<std::pair<std::string, std::string>>* to) const {
-  for (const Changed& changed : changed_)
-    if (!changed.is_local) to->emplace_back(changed.key, changed.value);
+void StatementSettings::give_changed(std::vector<ChangedSetting>* to) const {
+  for (const Changed& changed : changed_) to->push_back({changed.key, changed.value, changed.is_local});
+}
+
+int32_t number_of_temporary_schema(std::string_view schema) {
+  int32_t number = 0;
+  const size_t digits = schema.rfind('_') + 1;
+  std::from_chars(schema.data() + digits, schema.data() + schema.size(), number);
+  return number;
+}
+
+int32_t session_number_of(const SettingValues* settings) {
+  if (settings == nullptr) return 0;
+  auto found = settings->find(kSessionNumberSetting);
+  if (found == settings->end()) found = settings->find(kTemporarySchemaSetting);
+  return found == settings->end() ? 0 : number_of_temporary_schema(found->second);
 }
 
 bool shows_message(std::string_view level, std::string_view severity) {

@@ -199,8 +199,8 @@ StatusOr<Queries::PreparedPointer> Queries::prepare_activity(std::string_view sq
   }
   const LocalIndexUse use;
   if (!read) return database_->prepare_for(sql, catalog);
-  const std::vector<SessionActivity> sessions = read();
-  const ActivityScope scope(&sessions, pid);
+  const NodeActivity activity = read();
+  const ActivityScope scope(&activity, pid);
   return database_->prepare_for(sql, catalog);
 }
 
@@ -296,6 +296,19 @@ StatusOr<std::unique_ptr<QueryStream>> Queries::run(std::string_view sql, std::s
   }
   SCYPER_RETURN_IF_ERROR(status);
   return stream;
+}
+
+StatusOr<bool> Queries::run_for_session(std::string_view sql, std::span<const Datum> arguments, int32_t pid,
+                                        bool takes_locks, SessionRun* run, ResultSet* result) {
+  const bool is_of_activity = mentions_activity(sql);
+  if (!is_of_activity && !mentions_session_function(sql)) return false;
+  const auto catalog = database_->catalog();
+  const auto prepared = is_of_activity ? prepare_activity(sql, catalog, pid) : prepare(sql, catalog, /*reuses=*/true);
+  if (!prepared.ok() || (*prepared)->kind() != Prepared::Kind::kProgram) return false;  // who runs it says why
+  const auto program = database_->first_program_of(**prepared);
+  if (!SessionRun::fits(*program) || (SessionRun::takes_locks(*program) && !takes_locks)) return false;
+  SCYPER_RETURN_IF_ERROR(run->run(*program, arguments, result));
+  return true;
 }
 
 PartitionSet Queries::read_by(const Program& program, std::span<const Datum> arguments) const {

@@ -308,9 +308,10 @@ Status Session::execute_once(const Program& program, std::span<const Datum> argu
     log_->commit();
     if (definitions != nullptr) definitions->publish();
     result->affected_rows = context_->affected_rows;
-    std::vector<std::pair<std::string, std::string>> changed;
+    std::vector<ChangedSetting> changed;
     statement_settings_.give_changed(&changed);
-    for (const auto& [key, value] : changed) settings_[key] = value;
+    std::erase_if(changed, [](const ChangedSetting& setting) { return setting.is_local; });
+    for (const ChangedSetting& setting : changed) settings_[setting.name] = setting.value;
     if (!changed.empty()) note_search_path();
   } else {
     log_->rollback_all();

@@ -52,7 +52,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_copy_in(const std::string& sql) {
   const primary::StatementLimits limits = this->limits("");
   NodeParts* node = context_->node;
   if (block_ != Block::kNone && open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
-  SCYPER_ASSIGN_OR_RETURN(const auto copy, open_ != nullptr ? open_->open_copy(with_path(sql))
+  SCYPER_ASSIGN_OR_RETURN(const auto copy, open_ != nullptr ? open_->open_copy(with_path(sql), limits)
                                            : node->forwarding.is_needed()
                                                ? node->forwarding.open_copy(with_path(sql), limits)
                                                : node->engine->open_copy(with_path(sql)));

@@ -465,7 +465,7 @@ Status Session::discard(const SessionCommand& command) {
   portals_.clear();
   statements_.clear();
   drop_temporary_tables();
-  context_->node->engine->release_locks(settings_->temporary_schema());
+  context_->node->engine->leave_session(settings_->temporary_schema());
   return settings_->reset("all");
 }
 

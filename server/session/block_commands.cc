@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "query/advisory_locks.h"
 #include "query/refused_in_blocks.h"
 #include "query/value_text.h"
 #include "session/block_session.h"
@@ -70,10 +71,12 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::change_session(const SessionComm
           warn("25P01", "SET LOCAL can only be used in transaction blocks");
           break;
         }
-        status = set_local(command.name, command.values);
+        if (!command.values.empty()) status = check_mode(command.name, command.values[0]);
+        if (status.ok()) status = set_local(command.name, command.values);
         break;
       }
-      status = settings_->set(command.name, command.values);
+      if (!command.values.empty()) status = check_mode(command.name, command.values[0]);
+      if (status.ok()) status = settings_->set(command.name, command.values);
       if (status.ok()) local_settings_.erase(SessionSettings::name_of(command.name));
       break;
     case CommandKind::kSetModes:
@@ -105,11 +108,11 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::begin_block(const SessionCommand
   return make_answer(command.tag);
 }
 
-// Until the end of the block.
+// Until the end of the block. A name of the user's own that is new stays, without a value.
 Status BlockSession::set_local(std::string_view name, const std::vector<std::string>& values) {
-  SCYPER_ASSIGN_OR_RETURN(std::string before, settings_->show(name));
+  const auto before = settings_->show(name);
   SCYPER_RETURN_IF_ERROR(settings_->set(name, values));
-  local_settings_.emplace(SessionSettings::name_of(name), std::move(before));
+  local_settings_.emplace(SessionSettings::name_of(name), before.ok() ? *before : std::string());
   return {};
 }
 
@@ -126,13 +129,14 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::close_block(const SessionCommand
   std::optional<SessionSettings> ended;
   if (command.is_chained) ended = *settings_;
   const auto open = std::move(open_);
+  const primary::StatementLimits own = limits("");  // by the settings of the block
   const bool is_undone = block_ == Block::kFailed || command.kind == CommandKind::kRollback;
   if (is_undone) {
     settings_->take_back(0);
   } else {
-    for (const auto& [name, before] : local_settings_) SCYPER_RETURN_IF_ERROR(settings_->set(name, {before}));
+    end_local_settings();
   }
-  const Status committed = open != nullptr && !is_undone ? open->commit() : Status();
+  const Status committed = open != nullptr && !is_undone ? open->commit(own) : Status();
   if (!committed.ok()) settings_->take_back(0);
   if (!is_undone && committed.ok()) prefers_snapshot_ = false;
   end_results(!is_undone && committed.ok());
@@ -143,6 +147,14 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::close_block(const SessionCommand
     settings_->begin_transaction(*ended);
   }
   return make_answer(is_undone ? "ROLLBACK" : command.tag);
+}
+
+// What SET LOCAL has set goes. A value that cannot be set any more, such as a role that was dropped, becomes that of a
+// new session: the COMMIT goes on.
+void BlockSession::end_local_settings() {
+  for (const auto& [name, before] : local_settings_) {
+    if (!settings_->set(name, {before}).ok()) static_cast<void>(settings_->reset(name));
+  }
 }
 
 // All of its statements have one now().
@@ -161,6 +173,8 @@ void BlockSession::leave_block() {
   open_.reset();
   watcher_.reset();
   has_only_read_ = true;
+  has_queried_ = false;
+  if (std::exchange(may_hold_locks_, false)) release_advisory_locks(0);
   savepoints_.clear();
   local_settings_.clear();
   if (settings_.has_value()) settings_->end_block();  // a session that has not begun has none
@@ -176,7 +190,9 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::change_savepoint(const SessionCo
                         : command.tag + (command.kind == CommandKind::kRollbackTo ? " TO SAVEPOINT" : " SAVEPOINT"));
   if (command.kind == CommandKind::kSavepoint) {
     if (open_ != nullptr) SCYPER_RETURN_IF_ERROR(open_->set_savepoint());
-    savepoints_.push_back({command.name, settings_->mark(), local_settings_});
+    query::AdvisoryLocks* locks = may_hold_locks_ ? node_->engine->advisory_locks() : nullptr;
+    const size_t held = locks == nullptr ? 0 : locks->mark(settings_->temporary_schema());
+    savepoints_.push_back({command.name, settings_->mark(), local_settings_, held});
     return make_answer(command.tag);
   }
   auto found = std::find_if(savepoints_.rbegin(), savepoints_.rend(),
@@ -190,6 +206,7 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::change_savepoint(const SessionCo
   if (is_undone) {
     settings_->take_back(found->settings);
     local_settings_ = found->local_settings;
+    if (may_hold_locks_) release_advisory_locks(found->advisory_locks);
   }
   savepoints_.erase(command.kind == CommandKind::kRelease ? std::prev(found.base()) : found.base(), savepoints_.end());
   if (is_undone) block_ = Block::kOpen;
@@ -204,11 +221,57 @@ Status BlockSession::set_modes(const SessionCommand& command) {
     return {};
   }
   const std::string prefix = is_session ? "default_transaction_" : "transaction_";
-  if (!command.isolation.empty()) {
-    SCYPER_RETURN_IF_ERROR(settings_->set(prefix + "isolation", {command.isolation}));
+  const auto set = [&](const char* mode, const std::string& value) {
+    if (!is_session) SCYPER_RETURN_IF_ERROR(check_mode(prefix + mode, value));
+    return settings_->set(prefix + mode, {value});
+  };
+  if (!command.isolation.empty()) SCYPER_RETURN_IF_ERROR(set("isolation", command.isolation));
+  if (command.is_deferrable.has_value())
+    SCYPER_RETURN_IF_ERROR(set("deferrable", *command.is_deferrable ? "on" : "off"));
+  if (command.is_read_only.has_value()) SCYPER_RETURN_IF_ERROR(set("read_only", *command.is_read_only ? "on" : "off"));
+  return {};
+}
+
+// A mode of the transaction that has begun, with PostgreSQL's texts.
+Status BlockSession::check_mode(std::string_view name, const std::string& value) const {
+  const bool is_isolation = name == "transaction_isolation", is_deferrable = name == "transaction_deferrable";
+  if (block_ == Block::kNone || (!is_isolation && !is_deferrable && name != "transaction_read_only")) return {};
+  SCYPER_ASSIGN_OR_RETURN(const std::string now, settings_->show(name));
+  const query::Setting* setting = query::find_setting(name);
+  const auto wanted = query::read_setting(*setting, value);
+  if (!wanted.ok()) return {};  // who sets it says why
+  const bool is_inner = !savepoints_.empty();
+  if (is_isolation && *wanted != now) {
+    if (has_queried_) return sql_error("25001", "SET TRANSACTION ISOLATION LEVEL must be called before any query");
+    if (is_inner) return sql_error("25001", "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
   }
-  if (!command.is_read_only.has_value()) return {};
-  return settings_->set(prefix + "read_only", {*command.is_read_only ? "on" : "off"});
+  if (is_deferrable && is_inner)
+    return sql_error("25001", "SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction");
+  if (is_deferrable && has_queried_)
+    return sql_error("25001", "SET TRANSACTION [NOT] DEFERRABLE must be called before any query");
+  if (name != "transaction_read_only" || *wanted == "on" || now == "off") return {};
+  if (is_inner) return sql_error("25001", "cannot set transaction read-write mode inside a read-only transaction");
+  if (has_queried_) return sql_error("25001", "transaction read-write mode must be set before any query");
+  return {};
+}
+
+// The statement makes the block see a state of the database.
+void BlockSession::note_query(const SessionCommand& command) {
+  if (block_ == Block::kNone) return;
+  switch (command.kind) {
+    case CommandKind::kOther:
+      has_queried_ |= command.name != "constraints" && command.name != "LOCK TABLE";
+      break;
+    case CommandKind::kQuery:
+    case CommandKind::kCopyIn:
+    case CommandKind::kCopyOut:
+    case CommandKind::kExecute:
+    case CommandKind::kDeclare:
+      has_queried_ = true;
+      break;
+    default:
+      break;
+  }
 }
 
 std::string BlockSession::receipt_text() const {
@@ -260,7 +323,9 @@ void BlockSession::hang_up() {
 void BlockSession::fail_block() {
   if (block_ != Block::kOpen) return;
   block_ = Block::kFailed;
-  if (savepoints_.empty()) open_.reset();  // others need not wait for its ROLLBACK
+  if (!savepoints_.empty()) return;
+  open_.reset();  // others need not wait for its ROLLBACK
+  if (may_hold_locks_) release_advisory_locks(0);
 }
 
 void BlockSession::show_idle() {
@@ -279,7 +344,7 @@ void BlockSession::drop_temporary_tables() {
 void BlockSession::leave_session() {
   leave_block();
   drop_temporary_tables();
-  if (settings_.has_value()) node_->engine->release_locks(settings_->temporary_schema());
+  if (settings_.has_value()) node_->engine->leave_session(settings_->temporary_schema());
 }
 
 // Several statements in one message are one transaction, until one of them says otherwise: BEGIN makes it a block that
@@ -306,8 +371,8 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::create_by_execute(const SessionC
 }
 
 StatusOr<std::unique_ptr<Answer>> BlockSession::run_copy_in(const std::string&) {
-  return with_hint(sql_error("0A000", "COPY FROM STDIN is not supported in transactions by gRPC"),
-                   "Queries.CopyIn copies in a transaction of its own; INSERT takes rows in this one.");
+  return with_hint(sql_error("0A000", "COPY FROM STDIN is no step `statement` of transactions by gRPC"),
+                   "Send it by steps `copy`: the statement first, then its text.");
 }
 
 std::shared_ptr<const query::SettingValues> BlockSession::settings_for(std::string_view) { return settings_->given(); }

@@ -15,6 +15,7 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::run_statement(const SessionState
   if (statements_run_ != nullptr) statements_run_->add(1);
   if (activity_ != nullptr) activity_->begin(statement.command.text);
   SCYPER_RETURN_IF_ERROR(check_block(statement.command));
+  note_query(statement.command);
   switch (statement.command.kind) {
     case query::CommandKind::kQuery:
     case query::CommandKind::kCopyOut:
@@ -86,6 +87,8 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::run_bounded(
 
 StatusOr<std::unique_ptr<Answer>> BlockSession::run_for_rows(const SessionStatement& statement,
                                                              std::span<const Datum> arguments) {
+  SCYPER_ASSIGN_OR_RETURN(auto about_session, run_for_session(statement, arguments));
+  if (about_session != nullptr) return about_session;
   // snapshots have no temporary tables that this session can rely on, nor what its block has written
   const bool has_temporary = node_->engine->has_temporary_tables(settings_->temporary_schema());
   if (open_ == nullptr && node_->engine->queries() == nullptr) return run_by_itself(statement, arguments);
@@ -216,9 +219,18 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::run_by_itself(const SessionState
                                                               std::span<const Datum> arguments) {
   return run_counted(statement.command.text, [&](query::ResultSet* result) {
     const std::string text = with_path(statement.command.text);
-    const Status status = node_->forwarding.is_needed()
-                              ? forward(text, statement, arguments, result)
-                              : node_->engine->execute(text, arguments, result, limits(statement.command.text));
+    const auto run = [&] {
+      return node_->forwarding.is_needed()
+                 ? forward(text, statement, arguments, result)
+                 : node_->engine->execute(text, arguments, result, limits(statement.command.text));
+    };
+    Status status = run();
+    while (sqlstate_of(status) == "55P03") {
+      SCYPER_ASSIGN_OR_RETURN(const bool has_waited, wait_for_advisory_lock());
+      if (!has_waited) break;
+      status = run();
+      release_advisory_locks(0);
+    }
     note_act(statement, status);
     return status;
   });
@@ -238,10 +250,18 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::run_counted(std::string_view sql
   return make_answer(std::move(result));
 }
 
-// What the statement has set by set_config().
+// What the statement has set by set_config(). Outside of blocks, what is local has ended with the statement.
 Status BlockSession::take_changed_settings() {
-  for (const auto& [name, value] : std::exchange(changed_settings_, {}))
-    SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
+  for (const auto& [name, value, is_local] : std::exchange(changed_settings_, {})) {
+    if (is_local && block_ == Block::kNone) continue;
+    SCYPER_RETURN_IF_ERROR(check_mode(name, value));
+    if (is_local) {
+      SCYPER_RETURN_IF_ERROR(set_local(name, {value}));
+    } else {
+      SCYPER_RETURN_IF_ERROR(settings_->set(name, {value}));
+      local_settings_.erase(SessionSettings::name_of(name));
+    }
+  }
   return {};
 }
 

@@ -60,6 +60,7 @@ class BlockSession {
     std::string name;
     SessionSettings::Mark settings;
     std::map<std::string, std::string> local_settings;
+    size_t advisory_locks = 0;  // of the block, taken before it
   };
   // While one lives a statement runs, and can be cancelled (running.h).
   class Running;
@@ -97,6 +98,14 @@ class BlockSession {
   Status forward(const std::string& text, const SessionStatement& statement, std::span<const Datum> arguments,
                  query::ResultSet* result);
   StatusOr<std::unique_ptr<Answer>> run_for_rows(const SessionStatement& statement, std::span<const Datum> arguments);
+  // nullptr: the statement is not about sessions only (query/session_run.h).
+  StatusOr<std::unique_ptr<Answer>> run_for_session(const SessionStatement& statement,
+                                                    std::span<const Datum> arguments);
+  // A statement outside of blocks has failed with 55P03: whether an advisory lock was the reason. The session has the
+  // lock then, and the statement runs again.
+  StatusOr<bool> wait_for_advisory_lock();
+  void release_advisory_locks(size_t kept);
+  Status why_interrupted(const primary::StatementLimits& limits) const;
   bool may_run_on_worker(const SessionStatement& statement) const;
   StatusOr<std::unique_ptr<Answer>> run_on_worker(const SessionStatement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_transaction(const SessionStatement& statement,
@@ -150,7 +159,10 @@ class BlockSession {
   Status check_block(const query::SessionCommand& command) const;
   static Status read_only_error();
   Status set_modes(const query::SessionCommand& command);
+  Status check_mode(std::string_view name, const std::string& value) const;
+  void note_query(const query::SessionCommand& command);
   Status set_local(std::string_view name, const std::vector<std::string>& values);
+  void end_local_settings();
   void enter_block();
   void leave_block();
   // A statement has failed: so has its block.
@@ -167,9 +179,9 @@ class BlockSession {
   Counter* statements_run_ = nullptr;  // null: they are not counted
   std::string user_;
   int64_t statement_timeout_us_ = 0;  // of the statement that runs, beside the session's; 0 = none
-  std::shared_ptr<const query::SettingValues> given_settings_;         // of the statement that runs
-  std::vector<std::pair<std::string, std::string>> changed_settings_;  // by it
-  std::optional<SessionSettings> settings_;                            // a session that has not begun has none
+  std::shared_ptr<const query::SettingValues> given_settings_;  // of the statement that runs
+  std::vector<query::ChangedSetting> changed_settings_;         // by it
+  std::optional<SessionSettings> settings_;                     // a session that has not begun has none
   Block block_ = Block::kNone;
   int64_t block_time_us_ = 0;  // now() in the block; 0: there is none
   bool is_implicit_ = false;   // the block is of several statements in one message, or before one Sync: ends with them
@@ -182,6 +194,8 @@ class BlockSession {
   // reads still hold. null: none.
   std::unique_ptr<primary::OpenTransaction> watcher_;
   bool has_only_read_ = true;      // the block
+  bool has_queried_ = false;       // the block: its modes stay as they are from then on
+  bool may_hold_locks_ = false;    // the block: advisory ones
   bool prefers_snapshot_ = false;  // the last block in SERIALIZABLE has only read and has failed with 40001
   std::unique_ptr<ActivityList::Session> activity_;  // null: it is not shown yet
   std::optional<query::Receipt> receipt_;            // of the last query

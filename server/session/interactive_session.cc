@@ -92,6 +92,7 @@ void InteractiveSession::run(const v1::InteractRequest& step) {
   const Status status = contained(Phase::kAnswering, "", [&] { return run_step(step, &last); });
   arena_.clear();
   if (!status.ok()) {
+    copy_.reset();
     fail_block();
     last = StepAnswers::error(status);
   }
@@ -100,6 +101,7 @@ void InteractiveSession::run(const v1::InteractRequest& step) {
 }
 
 Status InteractiveSession::run_step(const v1::InteractRequest& step, v1::InteractResponse* last) {
+  if (!step.has_copy()) copy_.reset();
   switch (step.step_case()) {
     case v1::InteractRequest::kBegin:
       return begin(step.begin(), last);
@@ -107,6 +109,8 @@ Status InteractiveSession::run_step(const v1::InteractRequest& step, v1::Interac
       return execute(step.statement(), last);
     case v1::InteractRequest::kDescribe:
       return describe(step.describe().sql(), last);
+    case v1::InteractRequest::kCopy:
+      return copy(step.copy(), last);
     case v1::InteractRequest::kCommit:
       return end(query::CommandKind::kCommit, "COMMIT", last);
     case v1::InteractRequest::kRollback:
@@ -211,6 +215,46 @@ Status InteractiveSession::send_answer(Answer* answer, RowForm form, v1::Interac
   notices.insert(notices.end(), answer->notices().begin(), answer->notices().end());
   *last = answers_.complete(answer->tag(), answer->affected_rows(), notices);
   if (answer->receipt().has_value()) encode_receipt(*answer->receipt(), last->mutable_complete()->mutable_receipt());
+  return {};
+}
+
+// The statement opens the copy. Pieces of its text and its end are steps of their own.
+Status InteractiveSession::copy(const v1::CopyInRequest& request, v1::InteractResponse* last) {
+  const Running running(this);
+  if (!request.sql().empty()) {
+    copy_.reset();
+    SCYPER_ASSIGN_OR_RETURN(copy_statement_, read_statement(request.sql()));
+    if (copy_statement_.command.kind != query::CommandKind::kCopyIn)
+      return sql_error("42601", "a step `copy` takes COPY ... FROM STDIN");
+    activity_->begin(copy_statement_.command.text);
+    SCYPER_RETURN_IF_ERROR(check_block(copy_statement_.command));
+    note_query(copy_statement_.command);
+    statement_timeout_us_ = 0;
+    const primary::StatementLimits own = limits(copy_statement_.command.text);
+    copy_deadline_ns_ = own.deadline_ns;
+    if (open_ == nullptr) SCYPER_RETURN_IF_ERROR(open_block());
+    SCYPER_ASSIGN_OR_RETURN(copy_, open_->open_copy(with_path(copy_statement_.command.text), own));
+    *last = StepAnswers::copy_header(*copy_);
+    return {};
+  }
+  if (copy_ == nullptr) return StepAnswers::no_copy();
+  activity_->begin(copy_statement_.command.text);
+  if (copy_deadline_ns_ != 0 && monotonic_ns() >= copy_deadline_ns_)
+    return copy_->at_line(sql_error("57014", "canceling statement due to statement timeout"));
+  SCYPER_RETURN_IF_ERROR(copy_->add(request.text()));
+  *last = answers_.complete("", 0, {});
+  return request.done() ? end_copy(last) : Status();
+}
+
+Status InteractiveSession::end_copy(v1::InteractResponse* last) {
+  const auto copy = std::move(copy_);
+  has_only_read_ = false;
+  SCYPER_ASSIGN_OR_RETURN(const auto answer, run_counted(copy_statement_.command.text, [&](query::ResultSet* result) {
+                            primary::StatementLimits own = limits(copy_statement_.command.text);
+                            own.deadline_ns = copy_deadline_ns_;
+                            return copy->finish(own, result);
+                          }));
+  *last = answers_.complete(answer->tag(), answer->affected_rows(), answer->notices());
   return {};
 }
 

@@ -35,6 +35,8 @@ class InteractiveSession final : public BlockSession, public InteractionSteps {
   Status run_step(const v1::InteractRequest& step, v1::InteractResponse* last);
   Status begin(const v1::InteractRequest::Begin& begin, v1::InteractResponse* last);
   Status execute(const v1::InteractRequest::Statement& request, v1::InteractResponse* last);
+  Status copy(const v1::CopyInRequest& request, v1::InteractResponse* last);
+  Status end_copy(v1::InteractResponse* last);
   Status describe(std::string_view sql, v1::InteractResponse* last);
   Status end(query::CommandKind kind, const char* tag, v1::InteractResponse* last);
   // One statement, in a transaction.
@@ -47,7 +49,11 @@ class InteractiveSession final : public BlockSession, public InteractionSteps {
   StepAnswers answers_;
   RowArena arena_;                     // of the arguments of the statement that runs
   std::vector<std::string> warnings_;  // of the step
-  bool is_broken_ = false;             // the client takes no more answers
+  // A COPY FROM STDIN whose text comes; null: none.
+  std::unique_ptr<primary::CopyIn> copy_;
+  SessionStatement copy_statement_;
+  int64_t copy_deadline_ns_ = 0;  // 0: none
+  bool is_broken_ = false;        // the client takes no more answers
 };
 
 }  // namespace scyper::server

@@ -4,8 +4,11 @@
 
 #include "base/bounded_work.h"
 #include "base/internal_error.h"
+#include "changed_settings.h"
 #include "forwarding.h"
 #include "primary/blocks.h"
+#include "query/role_mark.h"
+#include "query/search_path.h"
 #include "server/messages.h"
 #include "server/packed.h"
 
@@ -17,6 +20,48 @@ Status no_block() { return sql_error("08P01", "the stream has no transaction tha
 
 }  // namespace
 
+PassedBlock::PassedBlock(NodeParts* node, std::string address, StepAnswers::Send send,
+                         std::function<void()> on_terminate)
+    : node_(node),
+      address_(std::move(address)),
+      on_terminate_(std::move(on_terminate)),
+      pid_(ActivityList::new_number()),
+      answers_(std::move(send)) {}
+
+PassedBlock::~PassedBlock() { activity_.reset(); }
+
+query::SettingValues PassedBlock::settings_of_session(const v1::Settings& settings) const {
+  query::SettingValues values = settings_of(settings);
+  values[std::string(query::kSessionNumberSetting)] = std::to_string(pid_);
+  return values;
+}
+
+// In pg_stat_activity of this node. The session itself is in that of its own node.
+void PassedBlock::show_running(const v1::InteractRequest& step) {
+  if (step.has_commit() && activity_ != nullptr) activity_->begin("COMMIT");
+  if (!step.has_statement()) return;
+  const std::string& sql = step.statement().sql();
+  if (activity_ == nullptr) {
+    const query::SessionRoles roles = query::roles_of(sql);
+    query::SessionActivity first;
+    first.pid = pid_;
+    first.user = roles.empty() ? query::kSuperuser : roles.session;
+    first.role_id = query::role_ids_of(sql).session;
+    const auto& settings = step.statement().settings().values();
+    const auto application = settings.find("application_name");
+    first.application = application == settings.end() ? "" : application->second;
+    first.address = address_;
+    first.state = "idle";
+    activity_ = std::make_unique<ActivityList::Session>(&node_->activity, std::move(first),
+                                                        [this](ActivityList::Signal signal) {
+                                                          if (signal == ActivityList::Signal::kTerminate)
+                                                            on_terminate_();
+                                                          cancel();
+                                                        });
+  }
+  activity_->begin(query::without_search_path(sql));
+}
+
 void PassedBlock::hang_up() {
   is_gone_ = true;
   is_cancelled_ = true;
@@ -25,19 +70,27 @@ void PassedBlock::hang_up() {
 void PassedBlock::run(const v1::InteractRequest& step) {
   is_cancelled_ = is_gone_.load();
   v1::InteractResponse last = answers_.complete("", 0, {});
+  show_running(step);
   const Status status = contained(Phase::kAnswering, "", [&] { return run_step(step, &last); });
   if (!status.ok()) last = StepAnswers::error(status);
+  if (activity_ != nullptr) activity_->end(open_ == nullptr ? "idle" : "idle in transaction", open_ != nullptr);
   answers_.send_last(&last, open_ == nullptr ? v1::InteractResponse::NONE : v1::InteractResponse::OPEN);
 }
 
 Status PassedBlock::run_step(const v1::InteractRequest& step, v1::InteractResponse* last) {
   if (step.has_begin()) return begin(step.begin());
   if (open_ == nullptr) return no_block();
+  if (!step.has_copy()) copy_.reset();
   switch (step.step_case()) {
     case v1::InteractRequest::kStatement:
       return execute(step.statement(), last);
     case v1::InteractRequest::kDescribe:
       return describe(step.describe(), last);
+    case v1::InteractRequest::kCopy: {
+      const Status status = copy(step.copy(), last);
+      if (!status.ok()) copy_.reset();
+      return status;
+    }
     case v1::InteractRequest::kSavepoint:
       return change_savepoint(step.savepoint());
     case v1::InteractRequest::kCommit:
@@ -106,8 +159,8 @@ Status PassedBlock::add_read(const v1::InteractRequest::SnapshotRead& request) {
 
 Status PassedBlock::execute(const v1::InteractRequest::Statement& request, v1::InteractResponse* last) {
   SCYPER_RETURN_IF_ERROR(check_text(request.sql()));
-  const query::SettingValues settings = settings_of(request.settings());
-  std::vector<std::pair<std::string, std::string>> changed;
+  const query::SettingValues settings = settings_of_session(request.settings());
+  std::vector<query::ChangedSetting> changed;
   primary::StatementLimits limits;
   limits.cancelled = &is_cancelled_;
   limits.time_us = request.now_us();
@@ -126,13 +179,37 @@ Status PassedBlock::execute(const v1::InteractRequest::Statement& request, v1::I
       (!answers_.send_header(result.columns) || !answers_.send_rows(result, RowForm::kColumnar)))
     return sql_error("08006", "the other node has gone");
   *last = answers_.complete(result.command_tag, result.affected_rows, result.notices);
-  for (const auto& [name, value] : changed) (*last->mutable_changed_settings()->mutable_values())[name] = value;
+  write_changed_settings(changed, last);
+  return {};
+}
+
+// The time of the other node's session is that node's to watch: it cancels.
+Status PassedBlock::copy(const v1::CopyInRequest& request, v1::InteractResponse* last) {
+  primary::StatementLimits limits;
+  limits.cancelled = &is_cancelled_;
+  limits.settings = &copy_settings_;
+  if (!request.sql().empty()) {
+    SCYPER_RETURN_IF_ERROR(check_text(request.sql()));
+    copy_.reset();
+    copy_settings_ = settings_of_session(request.settings());
+    SCYPER_ASSIGN_OR_RETURN(copy_, open_->open_copy(request.sql(), limits));
+    *last = StepAnswers::copy_header(*copy_);
+    return {};
+  }
+  if (copy_ == nullptr) return StepAnswers::no_copy();
+  SCYPER_RETURN_IF_ERROR(copy_->add(request.text()));
+  if (!request.done()) return {};
+  query::ResultSet result;
+  SCYPER_RETURN_IF_ERROR(
+      node_->counters.count_call(RequestProtocol::kExecute, "COPY", [&] { return copy_->finish(limits, &result); }));
+  copy_.reset();
+  *last = answers_.complete(result.command_tag, result.affected_rows, result.notices);
   return {};
 }
 
 Status PassedBlock::describe(const v1::InteractRequest::Describe& request, v1::InteractResponse* last) {
   SCYPER_RETURN_IF_ERROR(check_text(request.sql()));
-  const query::SettingValues settings = settings_of(request.settings());
+  const query::SettingValues settings = settings_of_session(request.settings());
   primary::StatementLimits limits;
   limits.cancelled = &is_cancelled_;
   limits.settings = &settings;
@@ -164,7 +241,7 @@ Status PassedBlock::change_savepoint(const v1::InteractRequest::Savepoint& savep
 
 Status PassedBlock::commit() {
   const auto open = std::move(open_);
-  return open->commit();
+  return open->commit({});
 }
 
 }  // namespace scyper::server

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@ namespace scyper::server {
 // is about sessions: settings, names of savepoints, whether the block has failed. Threads: as InteractionSteps.
 class PassedBlock final : public InteractionSteps {
  public:
-  PassedBlock(NodeParts* node, StepAnswers::Send send) : node_(node), answers_(std::move(send)) {}
+  // address: of the other node. on_terminate: as InteractiveSession's.
+  PassedBlock(NodeParts* node, std::string address, StepAnswers::Send send, std::function<void()> on_terminate);
+  ~PassedBlock() override;
 
   void run(const v1::InteractRequest& step) override;
   void cancel() override { is_cancelled_ = true; }
@@ -30,20 +33,30 @@ class PassedBlock final : public InteractionSteps {
     RowArena arena;
   };
 
+  // The settings of the other node's session, with the number that the transaction has here.
+  query::SettingValues settings_of_session(const v1::Settings& settings) const;
+  void show_running(const v1::InteractRequest& step);
   Status run_step(const v1::InteractRequest& step, v1::InteractResponse* last);
   Status begin(const v1::InteractRequest::Begin& begin);
   Status add_read(const v1::InteractRequest::SnapshotRead& request);
   template <typename Request>
   Status decode(const Request& request, const primary::StatementLimits& limits, Arguments* arguments);
   Status execute(const v1::InteractRequest::Statement& request, v1::InteractResponse* last);
+  Status copy(const v1::CopyInRequest& request, v1::InteractResponse* last);
   Status describe(const v1::InteractRequest::Describe& request, v1::InteractResponse* last);
   Status change_savepoint(const v1::InteractRequest::Savepoint& savepoint);
   Status commit();
 
   NodeParts* const node_;
+  const std::string address_;
+  const std::function<void()> on_terminate_;
+  const int32_t pid_;
   StepAnswers answers_;
-  std::unique_ptr<primary::OpenTransaction> open_;  // null: none
-  size_t savepoints_ = 0;                           // of it
+  std::unique_ptr<ActivityList::Session> activity_;  // from its first statement on
+  std::unique_ptr<primary::OpenTransaction> open_;   // null: none
+  size_t savepoints_ = 0;                            // of it
+  query::SettingValues copy_settings_;               // of copy_
+  std::unique_ptr<primary::CopyIn> copy_;            // whose text comes; null: none
   std::atomic<bool> is_cancelled_{false};
   std::atomic<bool> is_gone_{false};
 };

@@ -73,7 +73,9 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
     SCYPER_ASSIGN_OR_RETURN(freshness_, parse_freshness(value));
   }
   if (setting->kind == query::SettingKind::kPath) {
-    SCYPER_ASSIGN_OR_RETURN(schemas_, query::schemas_of_path(read));
+    std::optional<size_t> before_temporary;
+    SCYPER_ASSIGN_OR_RETURN(schemas_, query::schemas_of_path(read, &before_temporary));
+    before_temporary_ = before_temporary.value_or(0);
   }
   if (query::is_of_time(*setting)) {
     zone_ = query::time_mark(
@@ -149,7 +151,8 @@ std::shared_ptr<const query::SettingValues> SessionSettings::given() const {
 }
 
 std::string SessionSettings::with_path(std::string_view sql, bool has_temporary_tables) const {
-  const auto path = has_temporary_tables ? query::path_with_temporary(schemas_, temporary_schema_) : schemas_;
+  const auto path =
+      has_temporary_tables ? query::path_with_temporary(schemas_, temporary_schema_, before_temporary_) : schemas_;
   return query::with_roles(owner_.roles, owner_.role_ids,
                            query::with_time_zone(zone_, query::with_search_path(path, sql)));
 }

@@ -90,6 +90,7 @@ class SessionSettings {
   mutable std::shared_ptr<const query::SettingValues> given_;  // null: to be made
   std::map<std::string, std::string> reported_;
   std::vector<std::string> schemas_;  // of search_path
+  size_t before_temporary_ = 0;       // how many of them are searched before the temporary ones
   std::string temporary_schema_;
   std::string zone_;  // and the style of intervals, as a mark; the thread is in it, too; empty: as in a new session
   query::Freshness freshness_;

@@ -38,6 +38,15 @@ v1::InteractResponse StepAnswers::error(const Status& status) {
   return answer;
 }
 
+v1::InteractResponse StepAnswers::copy_header(const primary::CopyIn& copy) {
+  v1::InteractResponse answer;
+  answer.mutable_copy_header()->set_column_count(static_cast<uint32_t>(copy.column_count()));
+  answer.mutable_copy_header()->set_binary(copy.is_binary());
+  return answer;
+}
+
+Status StepAnswers::no_copy() { return sql_error("08P01", "there is no COPY whose text could come"); }
+
 v1::InteractResponse StepAnswers::description(const std::vector<SqlType>& parameters,
                                               const std::vector<query::ResultColumn>& columns) {
   v1::InteractResponse answer;

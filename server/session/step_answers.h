@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "primary/copy_in.h"
 #include "query/queries.h"
 #include "query/result.h"
 #include "row_messages.h"
@@ -24,6 +25,8 @@ class StepAnswers {
   v1::InteractResponse complete(const std::string& tag, uint64_t affected_rows,
                                 const std::vector<std::string>& notices) const;
   static v1::InteractResponse error(const Status& status);
+  static v1::InteractResponse copy_header(const primary::CopyIn& copy);
+  static Status no_copy();  // the error of text without its COPY
   static v1::InteractResponse description(const std::vector<SqlType>& parameters,
                                           const std::vector<query::ResultColumn>& columns);
   void send_last(v1::InteractResponse* answer, v1::InteractResponse::State state);

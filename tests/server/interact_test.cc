@@ -252,6 +252,7 @@ class RawInteractTest : public InteractTest {
     if (!steps->Write(step)) return end(steps);
     while (steps->Read(&answer)) {
       if (answer.has_error()) return answer.error().sqlstate();
+      if (answer.has_copy_header()) return "copy " + std::to_string(answer.copy_header().column_count());
       if (answer.has_complete()) return answer.complete().command_tag();
     }
     return end(steps);
@@ -297,6 +298,49 @@ TEST_F(RawInteractTest, WrongSteps) {
   savepoint.mutable_savepoint()->set_number(uint64_t{1} << 60);
   EXPECT_EQ(ask(steps.get(), savepoint), "08P01");
   EXPECT_EQ(ask(steps.get(), statement("ROLLBACK")), "ROLLBACK");
+}
+
+TEST_F(RawInteractTest, CopiesInATransaction) {
+  begin_node();
+  const auto stub = v1::Transactions::NewStub(channel());
+  grpc::ClientContext context;
+  const auto steps = stub->Interact(&context);
+  v1::InteractRequest begin, commit;
+  begin.mutable_begin();
+  commit.mutable_commit();
+  const auto copy = [](const std::string& sql) {
+    v1::InteractRequest step;
+    step.mutable_copy()->set_sql(sql);
+    return step;
+  };
+  const auto text = [](const std::string& piece, bool is_last) {
+    v1::InteractRequest step;
+    step.mutable_copy()->set_text(piece);
+    step.mutable_copy()->set_done(is_last);
+    return step;
+  };
+  EXPECT_EQ(ask(steps.get(), copy("COPY x FROM STDIN")), "08P01") << "no begin";
+  grpc::ClientContext other;
+  const auto open = stub->Interact(&other);
+  EXPECT_EQ(ask(open.get(), begin), "BEGIN");
+  EXPECT_EQ(ask(open.get(), statement("INSERT INTO x VALUES (1, 'a')")), "INSERT 0 1");
+  EXPECT_EQ(ask(open.get(), copy("COPY x FROM STDIN")), "copy 2");
+  EXPECT_EQ(ask(open.get(), text("2\tb\n3", false)), "");
+  EXPECT_EQ(ask(open.get(), text("\tc\n", true)), "COPY 2");
+  EXPECT_EQ(ask(open.get(), statement("SELECT a FROM x")), "SELECT 3");
+  // given up: nothing of it is there
+  EXPECT_EQ(ask(open.get(), copy("COPY x FROM STDIN")), "copy 2");
+  EXPECT_EQ(ask(open.get(), text("4\td\n", false)), "");
+  EXPECT_EQ(ask(open.get(), statement("SAVEPOINT s")), "SAVEPOINT");
+  EXPECT_EQ(ask(open.get(), text("5\te\n", true)), "08P01");
+  EXPECT_EQ(ask(open.get(), statement("ROLLBACK TO s")), "ROLLBACK");
+  EXPECT_EQ(ask(open.get(), copy("SELECT 1")), "42601");
+  EXPECT_EQ(ask(open.get(), statement("ROLLBACK TO s")), "ROLLBACK");
+  EXPECT_EQ(ask(open.get(), copy("COPY x FROM STDIN")), "copy 2");
+  EXPECT_EQ(ask(open.get(), text("1\tf\n", true)), "23505");
+  EXPECT_EQ(ask(open.get(), statement("ROLLBACK TO s")), "ROLLBACK");
+  EXPECT_EQ(ask(open.get(), commit), "COMMIT");
+  EXPECT_EQ(count(), 3);
 }
 
 TEST_F(RawInteractTest, WhatAnotherNodePassesOnIsChecked) {

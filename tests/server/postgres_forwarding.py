@@ -165,6 +165,8 @@ def check_blocks(connection, primary):
                run(COUNT).fetchone() == (4,))
         check_isolation(run, there)
         check_waits(run, there)
+        check_settings(connection, there)
+        check_block_copy(connection)
     with connection.transaction():  # psycopg's
         connection.cursor().executemany("INSERT INTO b VALUES (%s, %s)", [(i, i) for i in range(100, 150)])
     expect("a pipeline in a block", run("SELECT count(*) FROM b WHERE id >= 100").fetchone() == (50,))
@@ -187,7 +189,7 @@ def check_savepoints(run):
     expect("set_config() in a block", run("SELECT current_setting('app.tenant')").fetchone() == ("block",))
     run("DECLARE c CURSOR FOR SELECT id FROM b ORDER BY id")
     expect("a cursor in it", run("FETCH 2 FROM c").fetchall() == [(1,), (2,)])
-    raises("COPY in it", "0A000", lambda: run("COPY b FROM STDIN"))
+    raises("an error at its end", "22012", lambda: run("SELECT 1 / 0"))
     expect("a failed block is taken back", run("COMMIT").statusmessage == "ROLLBACK")
 
 
@@ -213,6 +215,53 @@ def check_new_definitions(connection):
             connection.execute("DROP TABLE fresh")
         found.append(row)
     expect("new definitions are known", all(row == [[], (4,), (4,), (7,), (1,)] for row in found), found)
+def check_settings(connection, there):
+    """Settings of the transaction reach the primary and come back from there. The primary shows the block as one of its sessions."""
+    run = connection.execute
+    run("BEGIN")
+    run("INSERT INTO b VALUES (200, 200)")
+    run("SET LOCAL app.local = 'x'")
+    run("SET LOCAL TimeZone = 'Asia/Tokyo'")
+    expect("SET LOCAL reaches the primary", run("UPDATE b SET n = n WHERE id = 200 RETURNING current_setting('app.local'), current_setting('TimeZone')").fetchone() ==
+           ("x", "Asia/Tokyo"))
+    expect("set_config(..., true) on the primary comes back", run("UPDATE b SET n = n WHERE id = 200 RETURNING set_config('app.back', 'y', true)").fetchone() == ("y",) and
+           run("SHOW app.back").fetchone() == ("y",) and run("UPDATE b SET n = n WHERE id = 200 RETURNING current_setting('app.back')").fetchone() == ("y",))
+    found = there.execute("SELECT state, query FROM pg_stat_activity WHERE query LIKE 'UPDATE b SET n = n%'").fetchall()
+    expect("pg_stat_activity of the primary has the block", len(found) == 1 and found[0][0] == "idle in transaction", found)
+    run("COMMIT")
+    expect("they end with the transaction", run("SHOW app.local").fetchone() == ("",) and run("SHOW app.back").fetchone() == ("",) and run("SHOW TimeZone").fetchone() == ("UTC",))
+    run("DELETE FROM b WHERE id = 200")
+    raises("a session of a secondary cancels itself", "57014", lambda: run("SELECT pg_cancel_backend(pg_backend_pid())"))
+    expect("it knows its number", run("SELECT pg_backend_pid()").fetchone() == (connection.info.backend_pid,))
+
+
+def check_block_copy(connection):
+    """COPY FROM STDIN in a block that goes on at the primary."""
+    run = connection.execute
+
+    def copy_in(rows, more=""):
+        with connection.cursor() as cursor:
+            with cursor.copy("COPY b (id, n) FROM STDIN" + more) as copying:
+                for row in rows:
+                    copying.write_row(row)
+            return cursor.rowcount
+
+    run("BEGIN")
+    run("INSERT INTO b VALUES (1000, 0)")
+    expect("COPY in a block", copy_in((i, i) for i in range(1001, 41001)) == 40000)
+    expect("the block sees its rows", run("SELECT count(*) FROM b WHERE id >= 1000").fetchone() == (40001,))
+    run("SAVEPOINT s")
+    raises("a key that is there", "23505", lambda: copy_in([(50000, 1), (1001, 1)]))
+    run("ROLLBACK TO s")
+    raises("a value that is none", "22P02", lambda: copy_in([(50000, 1), (50001, "x")]))
+    run("ROLLBACK TO s")
+    expect("after ROLLBACK TO it goes on", copy_in([(50000, 1)]) == 1)
+    run("COMMIT")
+    expect("all of it is there", run("SELECT count(*) FROM b WHERE id >= 1000").fetchone() == (40002,))
+    run("BEGIN")
+    expect("COPY as the first statement", copy_in([(60000, 1)]) == 1)
+    run("ROLLBACK")
+    expect("ROLLBACK takes it back", run("DELETE FROM b WHERE id >= 1000").rowcount == 40002)
 
 
 def check_isolation(run, there):

@@ -75,7 +75,10 @@ TEST_F(ShellTransactionTest, CommitsAndRollsBack) {
   expect_has(feed("SELECT count(*) FROM x;"), "     1\n");
   feed("BEGIN; DELETE FROM x; ROLLBACK;");
   expect_has(feed("SELECT count(*) FROM x;"), "     1\n");
-  feed("BEGIN READ ONLY;");
+  feed("BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE;");
+  expect_has(feed("SHOW transaction_deferrable;"), "on");
+  feed("ROLLBACK; BEGIN READ ONLY;");
+  expect_has(feed("SHOW transaction_deferrable;"), "off");
   expect_has(feed("DELETE FROM x;"), "25006");
   feed("ROLLBACK;");
   expect_has(feed("COMMIT;"), "no transaction in progress");

@@ -99,7 +99,7 @@ struct StatementLimits {
       nullptr;  // set by any thread, looked at every few milliseconds; outlives the call
   const query::SettingValues* settings = nullptr;  // for current_setting(); null = there is no session
   // What set_config() has given to the session: names and values; null = it is not kept.
-  std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
+  std::vector<query::ChangedSetting>* changed_settings = nullptr;
   // Types of the parameters, as the caller knows them; null = as the statement says. Another node needs them, for it
   // may know the statement otherwise.
   const std::vector<SqlType>* parameter_types = nullptr;
@@ -114,14 +114,16 @@ enum class ShortRead : uint8_t {
   kWrites,  // it calls a function that writes: it is for execute(); nothing has happened
 };
 
-// One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and
-// what its arguments point to until `done` was called; it may be reused then.
 // A statement has waited in vain for a block.
 struct EndedWait {
   uint64_t block = 0;
   bool is_circle = false;  // 40P01; else lock_timeout, 55P03
 };
 
+class Claim;
+
+// One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and
+// what its arguments point to until `done` was called; it may be reused then.
 struct Transaction {
   std::shared_ptr<const Statement> statement;
   std::vector<Datum> arguments;                    // by parameter_types()
@@ -130,7 +132,7 @@ struct Transaction {
   int64_t deadline_ns = 0;                         // monotonic; 0 = none
   const std::atomic<bool>* cancelled = nullptr;    // as in StatementLimits; null = none
   const query::SettingValues* settings = nullptr;  // as there
-  std::vector<std::pair<std::string, std::string>>* changed_settings = nullptr;
+  std::vector<query::ChangedSetting>* changed_settings = nullptr;
   uint64_t run_us_max = 0;    // 57014 beyond; 0 = EngineOptions::transaction_time_us_max
   int64_t block_time_us = 0;  // StatementLimits::time_us
   // What the client sent, where constants of that text have become arguments; empty: the statement's text.
@@ -149,6 +151,7 @@ struct Transaction {
 
   // --- the engine's own, from here on ---
   Transaction* next = nullptr;
+  Claim* claim = nullptr;   // of a caller that may leave it in a queue; null: the caller waits for its answer
   int64_t time_us = 0;      // now(): drawn when it was submitted
   uint64_t columns_of = 0;  // whose columns `result` has: nothing to copy when the same statement runs again
   uint32_t partition = 0;
@@ -222,7 +225,10 @@ class Engine {
   // dropped when it ends.
   virtual bool has_temporary_tables(std::string_view) const { return false; }
   virtual void drop_temporary_tables(const std::string&) {}
-  virtual void release_locks(const std::string&) {}  // advisory ones of that session
+  virtual query::AdvisoryLocks* advisory_locks() { return nullptr; }  // null: sessions take none on this node
+  virtual void leave_session(const std::string&) {}                   // query::Database
+  // What sessions hold and wait for: a row of pg_locks each. Any thread.
+  virtual std::vector<query::SessionLock> session_locks() { return {}; }
 
   // Forks a child with a transaction-consistent copy of all tables and runs a function in it: the primitive under
   // snapshots and archives. Waits for the fork; the caller then owns the child. The engine must outlive it: the child

@@ -46,7 +46,8 @@ class OpenTransaction {
   // Its statements so far, for a block that goes on with a snapshot instead. False: they are not only queries.
   virtual bool give_reads(std::vector<std::shared_ptr<SnapshotRead>>*) const { return false; }
   // COPY ... FROM STDIN, for the catalog as the transaction sees it; its finish() is one of the statements.
-  virtual StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql) = 0;
+  virtual StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql, const StatementLimits& limits) = 0;
+  StatusOr<std::unique_ptr<CopyIn>> open_copy(std::string_view sql);
   // What the statement takes and gives, for the catalog as the transaction sees it.
   virtual Status describe(std::string_view sql, const StatementLimits& limits, std::vector<SqlType>* parameters,
                           std::vector<query::ResultColumn>* columns) = 0;
@@ -56,8 +57,9 @@ class OpenTransaction {
   virtual Status roll_back_to(size_t savepoint) = 0;
   // Forgets it and those behind it.
   virtual Status release(size_t savepoint) = 0;
-  // It is over then, also with an error.
-  virtual Status commit() = 0;
+  // It is over then, also with an error. 57014: it was cancelled or late before its COMMIT had its turn.
+  virtual Status commit(const StatementLimits& limits) = 0;
+  Status commit();
   // Cursors that its statements have left open since the last call, oldest first.
   virtual std::vector<query::OpenCursor> take_cursors() = 0;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "query/advisory_locks.h"
 #include "query/catalog.h"
 #include "query/copy.h"
 #include "query/program.h"
@@ -131,7 +132,9 @@ class Database {
   virtual Status define(const Prepared& prepared, ResultSet* result, DefinitionRun* run = nullptr) = 0;
   // Those of a session that has ended (query/search_path.h). Runs alone.
   virtual Status drop_temporary_tables(const std::string& session_schema) = 0;
-  virtual void release_locks(const std::string& session_schema) = 0;  // advisory ones. Any thread
+  virtual AdvisoryLocks* advisory_locks() = 0;
+  // The session has ended, or begins anew: its advisory locks, and what it has drawn from sequences. Any thread.
+  virtual void leave_session(const std::string& session_schema) = 0;
   virtual bool has_temporary_tables(std::string_view session_schema) const = 0;
   // What DefinitionRun::log says; `rows` are the changes that follow the definition, for who replays them.
   static std::string_view definition_of_log(std::string_view log, std::string_view* rows);

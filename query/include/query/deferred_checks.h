@@ -37,8 +37,13 @@ class DeferredChecks {
   bool reaches_end() const {
     return !events_.empty() || all_deferred_.has_value() || !set_deferred_.empty() || has_locks_;
   }
-  // The transaction has taken an advisory lock that it keeps until its end.
+  // The transaction asks for an advisory lock that it keeps until its end.
   void note_lock() { has_locks_ = true; }
+  // It has got it.
+  void count_lock() { ++taken_locks_; }
+  bool has_taken_locks() const { return taken_locks_ != 0; }
+  // Those that it has to give back.
+  uint32_t take_locks() { return std::exchange(taken_locks_, 0); }
   // The row at hand breaks a constraint, which the context's error says. True: the check waits, and the error is gone.
   bool defer(ExecContext* context, std::string_view mark, const Datum* key, const SqlType* types, int64_t count);
   // SET CONSTRAINTS. names: empty = ALL. Looks at once at what has waited for constraints that are immediate now.
@@ -78,6 +83,7 @@ class DeferredChecks {
   const Mode mode_;
   bool is_block_ = false;
   bool has_locks_ = false;
+  uint32_t taken_locks_ = 0;
   std::vector<Event> events_;
   ValueArena memory_;                 // of the events' values
   std::optional<bool> all_deferred_;  // SET CONSTRAINTS ALL

@@ -15,6 +15,7 @@
 #include "query/database.h"
 #include "query/result.h"
 #include "query/session_activity.h"
+#include "query/session_run.h"
 #include "query/slow_queries.h"
 #include "query/snapshots.h"
 
@@ -119,8 +120,8 @@ class Queries {
   Queries(std::shared_ptr<Database> database, Snapshots::Environment environment, const QueriesOptions& options);
   ~Queries();
 
-  // What pg_stat_activity shows; called by whoever compiles a query of it. Empty: there is none.
-  using ReadActivity = std::function<std::vector<SessionActivity>()>;
+  // What pg_stat_activity and pg_locks show; called by whoever compiles a query of them. Empty: there is none.
+  using ReadActivity = std::function<NodeActivity()>;
   void set_activity(ReadActivity read);
 
   // The node stops: 57P03 for all who wait for their turn or a snapshot, and who come; what runs goes on.
@@ -138,6 +139,10 @@ class Queries {
   // 0A000 when the statement writes.
   StatusOr<std::unique_ptr<QueryStream>> run(std::string_view sql, std::span<const Datum> arguments,
                                              const QueryOptions& options);
+  // Runs a statement on this thread if it is about sessions and touches no table (query/session_run.h). False: it is
+  // another one, and nothing has happened. pid: of the session. takes_locks: whether advisory locks may be taken here.
+  StatusOr<bool> run_for_session(std::string_view sql, std::span<const Datum> arguments, int32_t pid, bool takes_locks,
+                                 SessionRun* run, ResultSet* result);
   // All rows, for callers in this process.
   Status execute(std::string_view sql, std::span<const Datum> arguments, const QueryOptions& options, ResultSet* result,
                  Receipt* receipt);

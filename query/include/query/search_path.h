@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,16 +12,18 @@
 namespace scyper::query {
 
 // The schemas of a value of search_path, but for those that are none of users ("$user", pg_catalog, pg_temp). A path
-// that has no others gives pg_none, a schema that never exists, or pg_catalog. 22023.
-StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value);
+// that has no others gives pg_none, a schema that never exists, or pg_catalog. *before_temporary: how many of them
+// stand before pg_temp; none: it is not named. 22023.
+StatusOr<std::vector<std::string>> schemas_of_path(std::string_view value,
+                                                   std::optional<size_t>* before_temporary = nullptr);
 // What stands for the schema of a session's temporary tables among its settings; no name of one.
 constexpr std::string_view kTemporarySchemaSetting = "pg_temp";
 // Whether names without a schema mean what they mean without any search_path: those of public.
 bool is_default_path(const std::vector<std::string>& schemas);
 
-// Behind the schemas of a session's temporary tables, whether there are some or not.
-std::vector<std::string> path_with_temporary(const std::vector<std::string>& schemas,
-                                             const std::string& session_schema);
+// With the schemas of a session's temporary tables, whether there are some or not: behind so many schemas.
+std::vector<std::string> path_with_temporary(const std::vector<std::string>& schemas, const std::string& session_schema,
+                                             size_t before = 0);
 // The text of a statement that is to be understood with that search_path.
 std::string with_search_path(const std::vector<std::string>& schemas, std::string_view sql);
 // Such a text taken apart: the statement itself, whose positions errors have. *schemas: empty = no search_path.

@@ -26,6 +26,34 @@ struct SessionActivity {
   int64_t changed_us = 0;      // of `state`
   std::string state;           // "active", "idle", "idle in transaction", "idle in transaction (aborted)"
   std::string text;            // of that statement
+  // What it waits for, as PostgreSQL names it; empty: nothing that is known.
+  std::string wait_type, wait_event;
+};
+
+// A lock that a session holds or waits for: a row of pg_locks.
+struct SessionLock {
+  enum class Kind : uint8_t {
+    kRelation,     // number: of the table
+    kTransaction,  // number: of the block whose end is waited for
+    kAdvisory,     // number: the key; is_pair: of two integers
+  };
+  Kind kind = Kind::kTransaction;
+  int32_t pid = 0;  // as SessionActivity::pid; 0: none of this node's sessions
+  bool is_granted = true;
+  std::string mode;  // as PostgreSQL writes it
+  uint64_t number = 0;
+  bool is_pair = false;
+  int64_t since_us = 0;             // of one that waits: since when, in microseconds since 2000; 0: not known
+  std::vector<int32_t> blocked_by;  // of one that waits: the sessions in its way
+};
+
+// Whether the session waits for others that, maybe by way of more of them, wait for it.
+bool waits_in_circle(const std::vector<SessionLock>& locks, int32_t pid);
+
+// What pg_stat_activity and pg_locks show.
+struct NodeActivity {
+  std::vector<SessionActivity> sessions;
+  std::vector<SessionLock> locks;
 };
 
 // While it lives, statements that this thread compiles find the node's sessions in pg_stat_activity; without it reading
@@ -33,20 +61,21 @@ struct SessionActivity {
 class ActivityScope {
  public:
   // pid: pg_backend_pid() of whoever asks, a constant of the program, too.
-  ActivityScope(const std::vector<SessionActivity>* sessions, int32_t pid) noexcept : sessions_(sessions), pid_(pid) {
+  ActivityScope(const NodeActivity* activity, int32_t pid) noexcept : activity_(activity), pid_(pid) {
     current_ = this;
   }
   ~ActivityScope() { current_ = saved_; }
   ActivityScope(const ActivityScope&) = delete;
   ActivityScope& operator=(const ActivityScope&) = delete;
   static const ActivityScope* current() { return current_; }
-  const std::vector<SessionActivity>& sessions() const { return *sessions_; }
+  const std::vector<SessionActivity>& sessions() const { return activity_->sessions; }
+  const std::vector<SessionLock>& locks() const { return activity_->locks; }
   int32_t pid() const { return pid_; }
 
  private:
   static inline constinit thread_local const ActivityScope* current_ = nullptr;
   const ActivityScope* const saved_ = current_;
-  const std::vector<SessionActivity>* const sessions_;
+  const NodeActivity* const activity_;
   const int32_t pid_;
 };
 
@@ -55,8 +84,14 @@ class Roles;
 // Whether the role sees what others' sessions do, and may end it: superusers, members of scyper_operator.
 bool sees_others(const Roles& roles, const Role& role);
 
-// Whether the text may read pg_stat_activity; then the node that has got it answers it.
+// Whether the text may read pg_stat_activity, pg_locks or pg_blocking_pids(); then the node that has got it answers it.
 bool mentions_activity(std::string_view sql);
+// Whether the text may call one of the functions that are about sessions.
+bool mentions_session_function(std::string_view sql);
+// A function of the system that reads or changes what belongs to sessions, and no table: signals, settings, advisory
+// locks.
+bool is_session_function(std::string_view name);
+bool is_advisory_lock(std::string_view name);
 
 enum class SessionSignal : uint8_t { kCancel, kTerminate };
 

@@ -56,6 +56,7 @@ struct SessionCommand {
   // Of a transaction: "read committed", "serializable"; whether it says READ ONLY or READ WRITE.
   std::string isolation;
   std::optional<bool> is_read_only;
+  std::optional<bool> is_deferrable;
   // Of PREPARE and DECLARE: the statement, with blanks before it, so that positions in it are those in `text`.
   // Of LOCK TABLE: a query that does the same for a reader; `values` then has the mode, where it is for readers only.
   std::string body;

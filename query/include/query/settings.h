@@ -61,6 +61,19 @@ std::vector<std::pair<std::string, std::string>> time_settings_of(std::string_vi
 // here on.
 void set_thread_time_zone(std::string_view mark);
 
+// What set_config() has changed, for the rest of the session or of the transaction.
+struct ChangedSetting {
+  std::string name;  // setting_key()
+  std::string value;
+  bool is_local = false;  // until the end of the transaction
+};
+
+// The number of the session whose settings these are, or whose temporary schema this is; 0: none of this node's.
+int32_t session_number_of(const SettingValues* settings);
+int32_t number_of_temporary_schema(std::string_view schema);
+// Among the settings of a transaction that another node passes on: its number here.
+constexpr std::string_view kSessionNumberSetting = "number of the session";
+
 // The settings of the statement that a thread runs: those of its session, and what set_config() has changed. Threads:
 // the one that runs it.
 class StatementSettings {
@@ -92,7 +105,8 @@ class StatementSettings {
   void change(std::string key, std::string value, bool is_local);
   void end_transaction(bool commit);
   // What outlives the statement, in order.
-  void give_changed(std::vector<std::pair<std::string, std::string>>* to) const;
+  void give_changed(std::vector<ChangedSetting>* to) const;
+  const SettingValues* given() const { return given_; }
 
   static inline constinit thread_local StatementSettings* current = nullptr;  // null: outside of sessions
 

@@ -1,0 +1,89 @@
+// Statements that are about sessions only: signals, settings, advisory locks, what others do.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "base/bounded_work.h"
+#include "query/advisory_locks.h"
+#include "query/session_run.h"
+#include "session/block_session.h"
+
+namespace scyper::server {
+
+namespace {
+
+// In a block that has changed something a query of tables, those of the system included, sees what the block has
+// defined. Only its transaction can answer such a query.
+bool may_read_tables(std::string_view sql) {
+  constexpr std::string_view kFrom = "from";
+  return std::search(sql.begin(), sql.end(), kFrom.begin(), kFrom.end(), [](char a, char b) {
+           return absl::ascii_tolower(static_cast<unsigned char>(a)) == b;
+         }) != sql.end();
+}
+
+}  // namespace
+
+Status BlockSession::why_interrupted(const primary::StatementLimits& limits) const {
+  if (is_cancelled_.load(std::memory_order_relaxed))
+    return sql_error("57014", "canceling statement due to user request");
+  if (limits.deadline_ns != 0 && monotonic_ns() >= limits.deadline_ns)
+    return sql_error("57014", "canceling statement due to statement timeout");
+  return {};
+}
+
+// On the session's own thread. It waits for no worker, so it can end what occupies the node.
+StatusOr<std::unique_ptr<Answer>> BlockSession::run_for_session(const SessionStatement& statement,
+                                                                std::span<const Datum> arguments) {
+  const std::string& sql = statement.command.text;
+  query::Queries* queries = node_->engine->queries();
+  const bool is_of_activity = query::mentions_activity(sql);
+  if (queries == nullptr || statement.command.kind != query::CommandKind::kQuery ||
+      (!is_of_activity && !query::mentions_session_function(sql)))
+    return std::unique_ptr<Answer>();
+  if (open_ != nullptr && !is_of_activity && may_read_tables(sql)) return std::unique_ptr<Answer>();
+  const int64_t began_ns = monotonic_ns();
+  const primary::StatementLimits own = limits(sql);
+  query::SessionRun::Options options;
+  options.time_us = block_time_us_ != 0 ? block_time_us_ : ActivityList::now_us();
+  options.settings = own.settings;
+  options.changed = own.changed_settings;
+  options.interruption = [&] { return why_interrupted(own); };
+  options.is_in_circle = [this] { return query::waits_in_circle(node_->engine->session_locks(), identity_.pid); };
+  options.keeps_transaction_locks = block_ != Block::kNone;
+  query::SessionRun run(options);
+  query::ResultSet result;
+  const bool takes_locks = node_->engine->advisory_locks() != nullptr;
+  may_hold_locks_ |= takes_locks && options.keeps_transaction_locks;
+  const auto has_run = queries->run_for_session(with_path(sql), arguments, identity_.pid, takes_locks, &run, &result);
+  if (has_run.ok() && !*has_run) return std::unique_ptr<Answer>();
+  node_->counters.requests.note(identity_.counted_as, RequestKind::kQuery, has_run.ok(), began_ns);
+  SCYPER_RETURN_IF_ERROR(has_run.status());
+  SCYPER_RETURN_IF_ERROR(take_changed_settings());
+  return make_answer(std::move(result));
+}
+
+StatusOr<bool> BlockSession::wait_for_advisory_lock() {
+  query::AdvisoryLocks* locks = node_->engine->advisory_locks();
+  if (locks == nullptr || block_ != Block::kNone) return false;
+  auto missed = locks->take_missed(settings_->temporary_schema());
+  if (!missed.has_value()) return false;
+  const BoundedWork::Pause pause;  // the wait has bounds of its own
+  const primary::StatementLimits own = limits("");
+  query::SessionRun::Options options;
+  options.settings = own.settings;
+  options.interruption = [&] { return why_interrupted(own); };
+  options.is_in_circle = [this] { return query::waits_in_circle(node_->engine->session_locks(), identity_.pid); };
+  query::SessionRun run(options);
+  missed->is_of_transaction = true;
+  const Status waited = run.wait([&] { return locks->wait(*missed, [&run] { return run.interruption(); }); });
+  if (waited.ok()) return true;
+  return waited;
+}
+
+// Those of the block's transaction, but for the first `kept`.
+void BlockSession::release_advisory_locks(size_t kept) {
+  query::AdvisoryLocks* locks = node_->engine->advisory_locks();
+  if (locks != nullptr && settings_.has_value()) locks->release_of_transaction(settings_->temporary_schema(), kept);
+}
+
+}  // namespace scyper::server

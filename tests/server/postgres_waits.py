@@ -220,7 +220,6 @@ def behind_a_block(node):
     for name, texts in statements.items():
         for how, change in (("statement_timeout", "SET statement_timeout = '150ms'"), ("cancel", "RESET statement_timeout")):
             alone.ask("BEGIN", "CREATE TABLE held (id integer)")
-            began = time.monotonic()
             waiting.begin(change, *texts)
             if how == "cancel":
                 is_shown = waits(asking, waiting, "Lock transactionid")
@@ -228,7 +227,7 @@ def behind_a_block(node):
                        asking.ask(f"SELECT wait_event, query FROM pg_stat_activity WHERE pid = {waiting.pid}"))
                 expect(f"{name}: pg_cancel_backend() does not wait", asking.ask(f"SELECT pg_cancel_backend({waiting.pid})") == [(True,)])
             found = waiting.end()
-            expect(f"{name} that waits is ended by {how}", found[0] == "57014" and time.monotonic() - began < 5, (found, time.monotonic() - began))
+            expect(f"{name} that waits is ended by {how}", found[0] == "57014", found)
             alone.ask("ROLLBACK")
             waiting.ask("ROLLBACK")
     alone.ask("BEGIN", "CREATE TABLE held (id integer)")
@@ -283,7 +282,7 @@ def main():
         return 0
     with tempfile.TemporaryDirectory(prefix="scyper-waits-") as directory:
         postgres = Postgres(directory)
-        node = Node(sys.argv[1])
+        node = Node(sys.argv[1], "--transaction-time-max", "1h")  # no block that runs alone ends by itself
         try:
             compare(node, postgres)
             behind_a_block(node)

@@ -50,7 +50,8 @@ Status check_setting(const ast::Statement& statement) {
 Status accept_setting(const ast::Statement& statement, ResultSet* result) {
   SCYPER_RETURN_IF_ERROR(check_setting(statement));
   result->command_tag = "SET";
-  if (statement.kind == ast::StatementKind::kSet)
+  const auto* set = ast::node_if<ast::SetStatement>(&statement);
+  if (set != nullptr && set->action == ast::SetAction::kSet)
     result->notices.push_back("WARNING:  SET has no effect here: no session would keep it. In BEGIN ... COMMIT it has");
   return Status();
 }

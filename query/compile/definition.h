@@ -138,6 +138,9 @@ class Definer {
   Status alter_options(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status apply_change(TableChange change);
   StatusOr<uint32_t> column_to_alter(const std::string& column, const std::string& name);
+  // A value for each of so many rows, of a text that draws them.
+  Status draw_values(const std::string& text, const storage::ColumnDef& column, uint64_t rows,
+                     std::vector<Datum>* values, bool* repeats);
   Status default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text, uint64_t rows,
                         TableChange* change);
   Status add_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);

@@ -234,9 +234,11 @@ Status Definer::default_values(const storage::TableSchema& schema, uint32_t colu
   const SqlType& type = schema.columns[column].type;  // literals take it
   const std::string value = is_string(type.id) || draws ? text : absl::StrCat("CAST(", text, " AS ", to_sql(type), ")");
   bool repeats = true;
-  SCYPER_RETURN_IF_ERROR(evaluate(
-      draws ? absl::StrCat("SELECT ", text, " FROM generate_series(1, ", rows, ")") : absl::StrCat("SELECT ", value),
-      schema.columns[column], &values, &repeats));
+  if (draws) {
+    SCYPER_RETURN_IF_ERROR(draw_values(value, schema.columns[column], rows, &values, &repeats));
+  } else {
+    SCYPER_RETURN_IF_ERROR(evaluate(absl::StrCat("SELECT ", value), schema.columns[column], &values, &repeats));
+  }
   if (!repeats) keep_values_of(column, *change);
   return absl::OkStatus();
 }

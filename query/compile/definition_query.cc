@@ -185,4 +185,28 @@ Status Definer::convert(const SqlType& from, const storage::ColumnDef& column, s
   return absl::OkStatus();
 }
 
+// In parts: a result that grows is copied as a whole, and nobody else would run meanwhile.
+Status Definer::draw_values(const std::string& text, const storage::ColumnDef& column, uint64_t rows,
+                            std::vector<Datum>* values, bool* repeats) {
+  constexpr uint64_t kPart = 65'536;
+  const bool are_whole = !holds_bytes(column.type.id) && column.type.id != TypeId::kArray &&
+                         column.type.id != TypeId::kNumeric;  // they point to nothing
+  values->clear();
+  values->reserve(rows);
+  std::vector<Datum> part;
+  for (uint64_t left = rows; left > 0;) {
+    const uint64_t count = std::min(left, kPart);
+    bool part_repeats = true;
+    SCYPER_RETURN_IF_ERROR(
+        evaluate(absl::StrCat("SELECT ", text, " FROM generate_series(1, ", count, ")"), column, &part, &part_repeats));
+    *repeats = *repeats && part_repeats;
+    values->insert(values->end(), part.begin(), part.end());
+    left -= count;
+    if (!are_whole) continue;
+    results_.pop_back();
+    scratch_.pop_back();
+  }
+  return Status();
+}
+
 }  // namespace scyper::query

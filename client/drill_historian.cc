@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "client/cluster_client.h"
+#include "client/transaction.h"
 #include "result_format.h"
 
 namespace scyper::client {
@@ -18,6 +19,7 @@ namespace {
 constexpr int kCallMs = 20'000, kAttemptMs = 1'000;
 // Histories are for what overlaps, not for load: much of it would only slow the check down.
 constexpr std::chrono::milliseconds kPause{15};
+constexpr std::chrono::milliseconds kThinking{5};  // of a block's client
 constexpr std::chrono::milliseconds kBetweenSums{50};
 constexpr int64_t kOperationsPerKey = 60;  // the check of a register grows with its operations
 
@@ -59,6 +61,64 @@ END $$;
 // Whether it may have been done.
 bool is_open(const Status& status) { return sqlstate_of(status) == "40003"; }
 
+// What one transaction does to two lists: it reads both, then appends values above 0.
+struct ListPair {
+  int64_t keys[2];
+  int64_t values[2];
+  std::string read[2] = {"-", "-"};
+};
+
+// The same as drill_append() by statements of one SERIALIZABLE block, on any node: a secondary's go on at the primary.
+class ListBlock {
+ public:
+  ListBlock(const CommonOptions& common, const AuditorOptions& options)
+      : connect_(common.connect), targets_(split_targets(options.targets)) {
+    connect_.connect_timeout_ms = 250;
+    connect_.fails_when_refused = true;
+    connect_.call_timeout_ms = kAttemptMs;
+  }
+  // "D": it is done; "O": nobody knows; "R": it is not.
+  const char* run(Random* random, ListPair* lists) {
+    connect_.target = targets_[random->below(targets_.size())];
+    auto client = Client::connect(connect_);
+    if (!client.ok()) return "R";
+    TransactionOptions options;
+    options.isolation = Isolation::kSerializable;
+    options.settings["statement_timeout"] = absl::StrCat(kAttemptMs);
+    auto transaction = (*client)->begin(options);
+    if (!transaction.ok() || !change(transaction->get(), lists).ok()) return "R";
+    const Status status = (*transaction)->commit();
+    if (status.ok()) return "D";
+    const std::string state(sqlstate_of(status));
+    return state.starts_with("40") && state != "40003" ? "R" : "O";
+  }
+
+ private:
+  Status change(Transaction* transaction, ListPair* lists) {
+    for (int i = 0; i < 2; ++i) {
+      SCYPER_RETURN_IF_ERROR(
+          execute(transaction, absl::StrCat("SELECT v FROM drill_lists WHERE k = ", lists->keys[i])));
+      if (result_.row_count() == 1) lists->read[i] = value_text(result_.columns[0].type, result_.value(0, 0));
+    }
+    std::this_thread::sleep_for(kThinking);
+    for (int i = 0; i < 2; ++i) {
+      const int64_t value = lists->values[i];
+      if (value == 0) continue;
+      SCYPER_RETURN_IF_ERROR(
+          execute(transaction, absl::StrCat("INSERT INTO drill_lists VALUES (", lists->keys[i], ", '", value,
+                                            "') ON CONFLICT (k) DO UPDATE SET v = drill_lists.v || ',", value, "'")));
+    }
+    return Status();
+  }
+  Status execute(Transaction* transaction, const std::string& sql) {
+    return transaction->execute(sql, &result_, kAttemptMs);
+  }
+
+  ConnectOptions connect_;
+  const std::vector<std::string> targets_;
+  query::ResultSet result_;
+};
+
 class Historian {
  public:
   Historian(const CommonOptions& common, const AuditorOptions& options, uint32_t number, uint64_t seed,
@@ -67,13 +127,14 @@ class Historian {
         number_(number),
         random_(seed),
         place_(place),
-        journal_(journal) {}
+        journal_(journal),
+        block_(common, options) {}
 
   void work() {
     const int64_t key = ++place_->operations / kOperationsPerKey;
     const uint64_t what = random_.below(10);
     if (what < 5) return use_register(key);
-    if (what < 8) return use_lists(key);
+    if (what < 8) return use_lists(key, /*in_block=*/what == 7);
     const Datum arguments[] = {int_datum(account()), int_datum(account()), int_datum(1 + account())};
     static_cast<void>(client_.call("CALL drill_transfer($1, $2, $3)", arguments, &result_));
   }
@@ -107,18 +168,22 @@ class Historian {
                                  kKinds[what], " ", what == 1 ? value : old, " ", value, " ", answer));
   }
 
-  void use_lists(int64_t key) {
-    const int64_t other = key + 1, first = random_.below(3) == 0 ? 0 : ++place_->last_value,
-                  second = random_.below(2) == 0 ? 0 : ++place_->last_value;
-    const Datum arguments[] = {int_datum(key), int_datum(first), int_datum(other), int_datum(second)};
+  void use_lists(int64_t key, bool in_block) {
+    ListPair lists{
+        .keys = {key, key + 1},
+        .values = {random_.below(3) == 0 ? 0 : ++place_->last_value, random_.below(2) == 0 ? 0 : ++place_->last_value}};
+    const char* outcome = in_block ? block_.run(&random_, &lists) : call(&lists);
+    journal_->write(absl::StrCat("L ", outcome, " ", lists.keys[0], " ", lists.values[0], " ", lists.read[0], " ",
+                                 lists.keys[1], " ", lists.values[1], " ", lists.read[1]));
+  }
+  const char* call(ListPair* lists) {
+    const Datum arguments[] = {int_datum(lists->keys[0]), int_datum(lists->values[0]), int_datum(lists->keys[1]),
+                               int_datum(lists->values[1])};
     const Status status = client_.call("CALL drill_append($1, $2, $3, $4, '', '')", arguments, &result_);
     const bool has_rows = status.ok() && result_.row_count() == 1;
-    const auto list = [&](size_t column) {
-      return has_rows ? value_text(result_.columns[column].type, result_.value(0, column)) : "-";
-    };
-    const char* outcome = has_rows ? "D" : status.ok() || is_open(status) ? "O" : "R";
-    journal_->write(
-        absl::StrCat("L ", outcome, " ", key, " ", first, " ", list(0), " ", other, " ", second, " ", list(1)));
+    for (size_t i = 0; i < 2 && has_rows; ++i)
+      lists->read[i] = value_text(result_.columns[i].type, result_.value(0, i));
+    return has_rows ? "D" : status.ok() || is_open(status) ? "O" : "R";
   }
 
   ClusterClient client_;
@@ -126,6 +191,7 @@ class Historian {
   Random random_;
   HistorianPlace* const place_;
   DrillJournal* const journal_;
+  ListBlock block_;
   query::ResultSet result_;
   int64_t seen_key_ = -1, seen_ = 0;  // the register it saw last
 };

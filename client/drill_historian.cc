@@ -61,7 +61,7 @@ END $$;
 // Whether it may have been done.
 bool is_open(const Status& status) { return sqlstate_of(status) == "40003"; }
 
-// What one transaction does to two lists: it reads both, then appends values above 0.
+// One transaction on two lists: it reads both, then appends the values above 0.
 struct ListPair {
   int64_t keys[2];
   int64_t values[2];

@@ -14,9 +14,6 @@
 
 namespace scyper::primary {
 
-// Why a statement that waits has to end: it was cancelled, or its deadline is over (monotonic; 0: none). OK: neither.
-Status why_over(const std::atomic<bool>* cancelled, int64_t deadline_ns, int64_t now_ns);
-
 // Blocks wait for each other in a circle.
 Status deadlock_error();
 Status ended_wait_error(const EndedWait& wait);
@@ -32,9 +29,9 @@ class BlockWaits {
   explicit BlockWaits(Requeue requeue) : requeue_(std::move(requeue)) {}
 
   void open(BlockId block);
-  // What locks() says of it: its session, and the tables that it holds as a whole.
+  // The block's session, and the tables that it holds as a whole, for locks().
   void note_session(BlockId block, int32_t pid, std::vector<TableId> tables = {});
-  // What blocks hold, and who waits for them.
+  // Of all blocks: what they hold, and the sessions that wait for them.
   std::vector<query::SessionLock> locks();
   // The block has reserved something.
   void note_holder(BlockId block);

@@ -9,6 +9,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "primary/engine.h"
 #include "query/session_activity.h"
 #include "query/settings.h"
 #include "sleeper.h"
@@ -55,7 +56,20 @@ class Claim {
   std::shared_ptr<void> self_;
 };
 
-// Who waits in a queue for longer than a short transaction takes, for pg_locks. Threads: any.
+// The same of a transaction, whose caller may have no claim: it waits for the answer then.
+inline bool take_claim(Transaction* transaction) { return transaction->claim == nullptr || transaction->claim->take(); }
+inline void queue_claim(Transaction* transaction) {
+  if (transaction->claim != nullptr) transaction->claim->queue();
+}
+
+// As `done`, of a transaction with a completion that its claim keeps until it was answered.
+template <class Kept>
+void signal_kept(Transaction* transaction) {
+  const std::shared_ptr<void> kept = transaction->claim->release();
+  static_cast<Kept*>(transaction)->completion.signal();
+}
+
+// Sessions that wait in a queue for longer than a short transaction takes, for pg_locks. Threads: any.
 class QueueWaits {
  public:
   // While it lives, the session waits; it has the claim.

@@ -88,11 +88,10 @@ void PartitionEngine::queue_again(Transaction* transaction) {
   Chain chain;
   chain.add(transaction);
   queue_of(lane).reserve_always(1);
-  Claim* const claim = transaction->claim;
-  if (claim != nullptr) claim->queue();
+  queue_claim(transaction);
   if (push(lane, chain)) return;
   queue_of(lane).cancel(1);
-  if (claim != nullptr && !claim->take()) return transaction->done(transaction);
+  if (!take_claim(transaction)) return transaction->done(transaction);
   refuse_one(transaction, query::stopping_error(), Refusal::kStopping);
 }
 

@@ -31,10 +31,7 @@ Status PartitionEngine::run_and_wait(std::shared_ptr<const PreparedStatement> st
   waiting->run_us_max = run_us_max;
   waiting->claim = &waiting->own_claim;
   waiting->own_claim.keep(waiting);
-  waiting->done = [](Transaction* transaction) {
-    const std::shared_ptr<void> kept = transaction->claim->release();
-    static_cast<Waiting*>(transaction)->completion.signal();
-  };
+  waiting->done = &signal_kept<Waiting>;
   std::swap(waiting->result, *result);
   submit_here(waiting.get());
   SCYPER_RETURN_IF_ERROR(await(*waiting, &waiting->completion));

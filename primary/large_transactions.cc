@@ -51,7 +51,7 @@ void LargeTransactions::add(Task* task) {
 }
 
 void LargeTransactions::submit(Transaction* transaction) {
-  if (transaction->claim != nullptr) transaction->claim->queue();
+  queue_claim(transaction);
   auto* task = new Task();  // its thread frees it
   task->transaction = transaction;
   add(task);
@@ -76,7 +76,7 @@ bool LargeTransactions::takes_definition(Transaction* transaction) {
 Status LargeTransactions::copy(query::CopyRows* rows, const StatementLimits& limits, query::ResultSet* result) {
   const auto task = std::make_shared<Task>();
   Status status;
-  task->answered.done = &ExclusiveWork::signal_kept;
+  task->answered.done = &signal_kept<ExclusiveWork>;
   task->answered.claim = &task->claim;
   task->claim.keep(task);
   task->refused = &status;
@@ -115,7 +115,7 @@ void LargeTransactions::answer(Task* task, Status why) {
   }
   Transaction* const transaction = task->transaction;
   delete task;
-  if (transaction->claim != nullptr && !transaction->claim->take()) return transaction->done(transaction);
+  if (!take_claim(transaction)) return transaction->done(transaction);
   host_.refuse(transaction, why);
 }
 
@@ -161,7 +161,7 @@ void LargeTransactions::run_task(Task* task) {
   Transaction* transaction = task->transaction != nullptr ? task->transaction : &task->answered;
   const std::unique_ptr<Task> owned(task->transaction != nullptr ? task : nullptr);
   wait_for_turn();
-  if (transaction->claim != nullptr && !transaction->claim->take()) {
+  if (!take_claim(transaction)) {
     end_turn(nullptr);
     return transaction->done(transaction);
   }

@@ -193,7 +193,7 @@ TEST_P(OpenTransactionTest, IdleClientsLoseIt) {
   EXPECT_EQ(number("SELECT sum(a) FROM t"), 2);
 }
 
-// What waits for its turn ends when it is cancelled or late, not when its turn comes, and is not done then.
+// A statement that waits for its turn ends when it is cancelled or late, not when its turn comes. It is not done then.
 TEST_P(OpenTransactionTest, WhoWaitsForItCanLeave) {
   open();
   all({"CREATE TABLE t (a integer PRIMARY KEY)", "INSERT INTO t VALUES (1)"});

@@ -165,16 +165,12 @@ bool Rendezvous::is_held_back(Transaction* transaction) {
   return true;
 }
 
-namespace {
-bool is_taken(Transaction* transaction) { return transaction->claim == nullptr || transaction->claim->take(); }
-}  // namespace
-
 void Rendezvous::run_alone(Worker* leader, Transaction* transaction) {
   if (transaction->claim != nullptr && transaction->claim->is_left()) return transaction->done(transaction);
   if (is_held_back(transaction)) return;
   if (transaction->statement == nullptr) {
     run_readers(leader);
-    if (!is_taken(transaction)) return transaction->done(transaction);
+    if (!take_claim(transaction)) return transaction->done(transaction);
     auto* work = static_cast<ExclusiveWork*>(transaction);
     if (work->is_slice) return static_cast<void>(work->run_on(leader));
     const uint64_t before_lsn = leader->executor().last_alone_lsn();
@@ -184,7 +180,7 @@ void Rendezvous::run_alone(Worker* leader, Transaction* transaction) {
   } else if (!prepared_of(*transaction).is_program()) {
     if (large_ != nullptr && large_->takes_definition(transaction)) return;
     run_readers(leader);  // they may be something else after it
-    if (!is_taken(transaction)) return transaction->done(transaction);
+    if (!take_claim(transaction)) return transaction->done(transaction);
     transaction->crossing = true;  // has seen everything
     leader->executor().define(transaction);
     leader->executor().answer(transaction);

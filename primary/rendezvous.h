@@ -23,19 +23,13 @@ struct ExclusiveWork : Transaction {
   bool is_slice = false;                  // of a large transaction, which answers by itself
   bool may_run_beside_large = false;      // between two of these
   Completion completion;
-
-  // As `done`, of work that its claim keeps until it was answered.
-  static void signal_kept(Transaction* transaction) {
-    const std::shared_ptr<void> kept = transaction->claim->release();
-    static_cast<ExclusiveWork*>(transaction)->completion.signal();
-  }
 };
 
 // The same for a caller that may leave it in the queue.
 struct KeptWork : ExclusiveWork {
   KeptWork() {
     claim = &own_claim;
-    done = &signal_kept;
+    done = &signal_kept<KeptWork>;
   }
   Claim own_claim;
 };

@@ -43,27 +43,26 @@ void Sleeper::wake_slow() {
   if (state_.compare_exchange_strong(expected, kAwake)) futex_wake(&state_);
 }
 
-void Completion::wait() {
+bool Completion::begin_wait() {
   for (int i = 0; i < kCompletionSpins; ++i) {
-    if (state_.load(std::memory_order_acquire) == kSignalled) return;
-    spin_pause();
-  }
-  uint32_t expected = kOpen;
-  if (!state_.compare_exchange_strong(expected, kAwaited, std::memory_order_acquire)) return;
-  while (state_.load(std::memory_order_acquire) != kSignalled) futex_wait(&state_, kAwaited);
-}
-
-bool Completion::wait_for(int64_t ns) {
-  for (int i = 0; i < kCompletionSpins; ++i) {
-    if (state_.load(std::memory_order_acquire) == kSignalled) return true;
+    if (has_come()) return true;
     spin_pause();
   }
   uint32_t expected = kOpen;
   state_.compare_exchange_strong(expected, kAwaited, std::memory_order_acquire);
-  if (expected == kSignalled) return true;
+  return expected == kSignalled;
+}
+
+void Completion::wait() {
+  if (begin_wait()) return;
+  while (!has_come()) futex_wait(&state_, kAwaited);
+}
+
+bool Completion::wait_for(int64_t ns) {
+  if (begin_wait()) return true;
   timespec timeout{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
   syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAwaited, &timeout, nullptr, 0);
-  return state_.load(std::memory_order_acquire) == kSignalled;
+  return has_come();
 }
 
 void Completion::signal() {

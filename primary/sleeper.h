@@ -48,6 +48,7 @@ class Completion {
   void signal();
 
  private:
+  bool begin_wait();  // true: it has come
   static constexpr uint32_t kOpen = 0, kAwaited = 1, kSignalled = 2;
   std::atomic<uint32_t> state_{kOpen};
 };

@@ -60,20 +60,16 @@ struct TentativeBlock {
 };
 
 // A statement of a block, its COMMIT, or its wait for another. Owner: the client, which waits for it or leaves it in
-// its queue (claim.h). What it was to do for the block does not happen then.
+// its queue (claim.h). A job that was left does nothing for the block.
 struct TentativeJob : Transaction {
   enum class Kind : uint8_t { kStatement, kCommit, kWait };  // kWait: until another block has ended
   TentativeJob(TentativeBlock* of, Kind what) : block(of), kind(what) {
-    done = &TentativeJob::signal;
+    done = &signal_kept<TentativeJob>;
     claim = &own_claim;
-  }
-  static void signal(Transaction* transaction) {
-    const std::shared_ptr<void> kept = transaction->claim->release();
-    static_cast<TentativeJob*>(transaction)->completion.signal();
   }
   // nullptr: a transaction of its own.
   static TentativeJob* of(const Transaction& transaction) {
-    if (transaction.done != &TentativeJob::signal) [[likely]]
+    if (transaction.done != &signal_kept<TentativeJob>) [[likely]]
       return nullptr;
     return const_cast<TentativeJob*>(static_cast<const TentativeJob*>(&transaction));
   }

@@ -210,21 +210,14 @@ Status TentativeTransaction::wait_for(BlockId holder, const std::shared_ptr<cons
   job->settings = limits.settings;
   job->own_claim.take();  // it begins with its wait, which the watchdog ends
   job->own_claim.keep(job);
-  switch (engine_->park_job(job.get(), holder)) {
-    case BlockWaits::Parked::kYes:
-      SCYPER_RETURN_IF_ERROR(engine_->await(*job, &job->completion));
-      return std::move(job->status);
-    case BlockWaits::Parked::kHasEnded:
-      job->own_claim.release();
-      return {};
-    case BlockWaits::Parked::kCycle:
-      job->own_claim.release();
-      return deadlock_error();
-    case BlockWaits::Parked::kClosed:
-      break;
+  const BlockWaits::Parked parked = engine_->park_job(job.get(), holder);
+  if (parked == BlockWaits::Parked::kYes) {
+    SCYPER_RETURN_IF_ERROR(engine_->await(*job, &job->completion));
+    return std::move(job->status);
   }
   job->own_claim.release();
-  return query::stopping_error();
+  if (parked == BlockWaits::Parked::kHasEnded) return {};
+  return parked == BlockWaits::Parked::kCycle ? deadlock_error() : query::stopping_error();
 }
 
 // A block that holds nothing lets a starved one go first, once.

@@ -199,12 +199,12 @@ void Worker::consider_leading() {
 }
 
 void Worker::run_one(Transaction* transaction) {
-  if (transaction->claim != nullptr && !transaction->claim->take()) [[unlikely]]
+  if (!take_claim(transaction)) [[unlikely]]
     return transaction->done(transaction);
   Executor::Verdict verdict = executor_->execute(transaction);
   if (verdict == Executor::Verdict::kMoved) [[unlikely]] {
     if (!is_only_one_) {
-      if (transaction->claim != nullptr) transaction->claim->queue();
+      queue_claim(transaction);
       return rendezvous_->push_again(transaction);
     }
     // it has the node for itself already

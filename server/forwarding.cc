@@ -1,5 +1,4 @@
 #include "forwarding.h"
-#include "changed_settings.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
+#include "changed_settings.h"
 #include "errors.h"
 #include "forwarded_block.h"
 #include "forwarded_copy.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/check.h"
 #include "slots.h"
@@ -16,8 +17,14 @@ ChunkHeader* new_header(void* memory, const RowPlan& plan) noexcept {
   return header;
 }
 
-void free_chunk(Arena* arena, char* chunk) noexcept {
-  arena->free(chunk, reinterpret_cast<const ChunkHeader*>(chunk)->bytes);
+void free_chunk(Arena* arena, char* chunk) noexcept { arena->free(chunk, header_of(chunk)->bytes); }
+
+void forget_chunks(TablePartition* partition) noexcept {
+  delete[] std::exchange(partition->chunks, nullptr);
+  delete[] std::exchange(partition->changed, nullptr);
+  partition->tuple_limit = 0;
+  std::atomic_ref(partition->live_tuples).store(0, std::memory_order_relaxed);
+  partition->chunk_count = partition->chunk_capacity = partition->free_chunk = 0;
 }
 
 bool grow_directory(TablePartition* partition) noexcept {

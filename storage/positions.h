@@ -9,10 +9,14 @@
 namespace scyper::storage {
 
 Tid take_new_chunk_position(TablePartition* partition) noexcept;
+inline ChunkHeader* header_of(char* chunk) { return reinterpret_cast<ChunkHeader*>(chunk); }
+inline const ChunkHeader* header_of(const char* chunk) { return reinterpret_cast<const ChunkHeader*>(chunk); }
 // Of a chunk that begins at `memory`.
 ChunkHeader* new_header(void* memory, const RowPlan& plan) noexcept;
 // Frees a chunk that is not frozen.
 void free_chunk(Arena* arena, char* chunk) noexcept;
+// The partition has no chunks any more, and no room for some. Nothing that they took is freed.
+void forget_chunks(TablePartition* partition) noexcept;
 // Room for more chunks; false: no memory.
 bool grow_directory(TablePartition* partition) noexcept;
 
@@ -25,7 +29,7 @@ inline Tid take_position(TablePartition* partition) noexcept {
   if (partition->free_chunk != 0) {
     const uint64_t number = partition->free_chunk - 1;
     char* chunk = partition->chunks[number];
-    auto* header = reinterpret_cast<ChunkHeader*>(chunk);
+    ChunkHeader* header = header_of(chunk);
     const uint32_t offset = header->free_head - 1;
     header->free_head = free_links(partition, chunk)[offset];
     if (header->free_head == 0) {
@@ -37,14 +41,14 @@ inline Tid take_position(TablePartition* partition) noexcept {
   const Tid tid = partition->tuple_limit;
   if (tid >> kChunkShift == partition->chunk_count) [[unlikely]]
     return take_new_chunk_position(partition);
-  ++reinterpret_cast<ChunkHeader*>(chunk_of(partition, tid))->used;
+  ++header_of(chunk_of(partition, tid))->used;
   partition->tuple_limit = tid + 1;
   return tid;
 }
 
 inline void free_position(TablePartition* partition, Tid tid) noexcept {
   char* chunk = chunk_of(partition, tid);
-  auto* header = reinterpret_cast<ChunkHeader*>(chunk);
+  ChunkHeader* header = header_of(chunk);
   const uint32_t offset = offset_of(tid);
   free_links(partition, chunk)[offset] = static_cast<uint16_t>(header->free_head);
   if (header->free_head == 0) {
@@ -59,7 +63,7 @@ inline char* live_byte(const TablePartition* partition, Tid tid) {
 }
 inline void set_live(TablePartition* partition, Tid tid, bool live) noexcept {
   *live_byte(partition, tid) = live ? 1 : 0;
-  auto* header = reinterpret_cast<ChunkHeader*>(chunk_of(partition, tid));
+  ChunkHeader* header = header_of(chunk_of(partition, tid));
   header->live += live ? 1 : -1;
   // only the partition's worker writes it; others read it for estimates
   std::atomic_ref(partition->live_tuples).store(partition->live_tuples + (live ? 1 : -1), std::memory_order_relaxed);

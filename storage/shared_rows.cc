@@ -12,8 +12,6 @@
 namespace scyper::storage {
 namespace {
 
-ChunkHeader* header_of(char* chunk) { return reinterpret_cast<ChunkHeader*>(chunk); }
-
 bool lies_within(const ColumnAccess& access, const ChunkHeader& header) {
   return access.value_offset + uint64_t{access.value_stride} * kChunkTuples <= header.bytes_used;
 }
@@ -128,12 +126,8 @@ void SharedRows::forget_rows(Table* table) {
     TablePartition* partition = table->partition(i);
     for (uint32_t index = 0; index < kMaxIndexesPerTable; ++index) forget_index(table, i, index);
     free_slots(partition, /*frees_texts=*/true);
-    delete[] std::exchange(partition->chunks, nullptr);
-    delete[] std::exchange(partition->changed, nullptr);
+    forget_chunks(partition);
     partition->heap = nullptr;
-    partition->tuple_limit = 0;
-    std::atomic_ref(partition->live_tuples).store(0, std::memory_order_relaxed);
-    partition->chunk_count = partition->chunk_capacity = partition->free_chunk = 0;
   }
 }
 

@@ -12,8 +12,6 @@
 namespace scyper::storage {
 namespace {
 
-ChunkHeader* header_of(char* chunk) { return reinterpret_cast<ChunkHeader*>(chunk); }
-
 FrozenStore* store_of(const TablePartition* partition) { return partition->table->frozen_store(); }
 
 void unlink_free_chunk(TablePartition* partition, uint64_t chunk) noexcept {

@@ -26,17 +26,8 @@ void free_rows(Arena* arena, TablePartition* partition) {
     if (partition->chunks[i] != nullptr) free_chunk(arena, partition->chunks[i]);
   }
   free_slots(partition, /*frees_texts=*/partition->heap->large_bytes() > 0);
-  delete[] std::exchange(partition->chunks, nullptr);
-  delete[] std::exchange(partition->changed, nullptr);
+  forget_chunks(partition);
   delete std::exchange(partition->heap, nullptr);
-  partition->tuple_limit = 0;
-  std::atomic_ref(partition->live_tuples).store(0, std::memory_order_relaxed);
-  partition->chunk_count = partition->chunk_capacity = partition->free_chunk = 0;
-}
-
-// Rows of tables that are too wide to be made.
-Status too_wide(const TableSchema& schema) {
-  return sql_error("54000", "rows of table " + quoted(schema.name) + " are too wide");
 }
 
 }  // namespace
@@ -57,7 +48,9 @@ StatusOr<std::unique_ptr<Table>> Table::create(TableSchema schema, uint32_t part
     if (is_storable(column.type.id)) continue;
     return sql_error("42P16", "column " + quoted(column.name) + " has pseudo-type " + type_name(column.type));
   }
-  if (chunk_bytes_of(schema) > kMaxChunkBytes) return too_wide(schema);
+  if (chunk_bytes_of(schema) > kMaxChunkBytes) {
+    return sql_error("54000", "rows of table " + quoted(schema.name) + " are too wide");
+  }
   if (schema.scheme == PartitionScheme::kShared) partitions = 1;
   TableLayout layout = make_layout(schema);
   std::unique_ptr<Table> table(new Table(std::move(schema), std::move(layout), arena));

@@ -132,9 +132,10 @@ struct CellRun {
 // What the new table has of the old one without a copy.
 struct SharedParts {
   TableLayout layout;
-  std::vector<int> columns;   // by column: that of the old table whose cells it has, or -1
-  std::vector<int> indexes;   // likewise
-  std::vector<CellRun> runs;  // all cells of the old table
+  std::vector<int> columns;            // by column: that of the old table whose cells it has, or -1
+  std::vector<int> indexes;            // likewise
+  std::vector<CellRun> runs;           // all cells of the old table
+  std::vector<ColumnAccess> payloads;  // new columns whose cells may refer to the heap
 };
 
 std::vector<CellRun> cell_runs(const TableLayout& layout) {
@@ -200,6 +201,10 @@ std::optional<SharedParts> shared_parts(const Table& old, const TableSchema& sch
                     [](const ColumnAccess& access) { return access.value_stride == access.cell_bytes; });
   if (schema.layout == Layout::kRow && beside_rows > kColumnsBesideRowsMax) return std::nullopt;
   parts.layout = *std::move(layout);
+  for (size_t c = 0; c < parts.columns.size(); ++c) {
+    const ColumnAccess& access = parts.layout.columns[c];
+    if (parts.columns[c] < 0 && may_have_payload(access.kind)) parts.payloads.push_back(access);
+  }
   for (const IndexDef& index : schema.indexes)
     parts.indexes.push_back(kept_index(index, schema, before, parts.columns));
   parts.runs = cell_runs(old.layout());
@@ -282,7 +287,7 @@ class Rebuild {
   static void append_chunk(TablePartition* to, char* chunk) {
     to->chunks[to->chunk_count] = chunk;
     to->changed[to->chunk_count] = kChangedForArchive;
-    to->tuple_limit = (uint64_t{to->chunk_count} << kChunkShift) + reinterpret_cast<const ChunkHeader*>(chunk)->used;
+    to->tuple_limit = (uint64_t{to->chunk_count} << kChunkShift) + header_of(chunk)->used;
     ++to->chunk_count;
   }
   static void write_empty_cells(const ColumnAccess& access, char* chunk, uint32_t used) {
@@ -292,20 +297,19 @@ class Rebuild {
   // The chunk serves both tables. It moves where it has no room for the new columns.
   Status widen_chunk(const TablePartition* from, TablePartition* to, uint32_t number) {
     char* chunk = from->chunks[number];
-    const uint32_t used = reinterpret_cast<const ChunkHeader*>(chunk)->used;
-    if (reinterpret_cast<const ChunkHeader*>(chunk)->bytes < to->plan->chunk_bytes) {
+    const uint32_t used = header_of(chunk)->used;
+    if (header_of(chunk)->bytes < to->plan->chunk_bytes) {
       void* memory = table_->arena()->allocate(to->plan->chunk_bytes);
       if (memory == nullptr) return out_of_memory();
       char* wide = static_cast<char*>(memory);
       copy_used(chunk, wide, used);
-      reinterpret_cast<ChunkHeader*>(wide)->bytes = to->plan->chunk_bytes;
+      header_of(wide)->bytes = to->plan->chunk_bytes;
       table_->shared_rows()->move_chunk(to->partition, number, chunk, wide);
       free_chunk(table_->arena(), chunk);
       chunk = wide;
     }
-    auto* header = reinterpret_cast<ChunkHeader*>(chunk);
-    for (const ColumnPlan& column : to->plan->payloads)
-      if (column.access.value_offset >= old_.layout().chunk_bytes) write_empty_cells(column.access, chunk, used);
+    ChunkHeader* header = header_of(chunk);
+    for (const ColumnAccess& access : shared_->payloads) write_empty_cells(access, chunk, used);
     header->bytes_used = to->plan->chunk_bytes;
     append_chunk(to, chunk);
     std::atomic_ref(to->live_tuples).store(to->live_tuples + header->live, std::memory_order_relaxed);
@@ -529,11 +533,8 @@ StatusOr<std::unique_ptr<Table>> rebuild_table(Table* old, TableSchema schema,
       auto table, shared.has_value() ? Table::create_sharing(old, std::move(schema), shared->layout, shared->indexes)
                                      : Table::create(std::move(schema), old->partition_count(), old->arena()));
   CHECK(table->partition_count() == old->partition_count());
-  if (shared.has_value()) {
-    for (const ColumnPlan& column : table->plan().payloads)
-      if (column.access.value_offset >= old->layout().chunk_bytes)
-        table->shared_rows()->note_payload(table.get(), column.access);
-  }
+  if (shared.has_value())
+    for (const ColumnAccess& access : shared->payloads) table->shared_rows()->note_payload(table.get(), access);
   Rebuild rebuild(*old, table.get(), columns, std::move(sources), by_identity, format,
                   shared.has_value() ? &*shared : nullptr);
   SCYPER_RETURN_IF_ERROR(rebuild.run());

@@ -236,7 +236,7 @@ StatusOr<BoundPtr> Binder::bind_row_test(const ast::Expr& expr, const Scope* sco
   return test.negated ? negated(std::move(any)) : std::move(any);
 }
 
-// Where names are looked up, of the schemas that exist; new objects go to the first that is not of temporary tables.
+// The schemas of the search path that exist. New objects go to the first that is not of temporary tables.
 std::vector<std::string> current_schemas(const Catalog& catalog) {
   std::vector<std::string> schemas;
   const auto* path = SessionPathScope::current;

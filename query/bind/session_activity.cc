@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "absl/strings/ascii.h"
+#include "base/ignoring_case.h"
 #include "base/whole_characters.h"
 #include "bind/system_types.h"
 #include "query/role.h"
@@ -174,17 +174,12 @@ constexpr Name kFunctionNames[] = {{"pg", "advisory_"},         {"pg", "try_advi
                                    {"pg", "terminate_backend"}, {"pg", "backend_pid"},   {"set", "config"},
                                    {"current", "setting"}};
 
-bool is_same(std::string_view text, std::string_view name) {
-  return std::equal(text.begin(), text.end(), name.begin(), name.end(),
-                    [](char a, char b) { return absl::ascii_tolower(static_cast<unsigned char>(a)) == b; });
-}
-
 bool mentions_any(std::string_view sql, std::span<const Name> names) {
   for (size_t at = sql.find('_'); at != std::string_view::npos; at = sql.find('_', at + 1)) {
     for (const Name& name : names) {
       if (at < name.before.size()) continue;
-      if (is_same(sql.substr(at - name.before.size(), name.before.size()), name.before) &&
-          is_same(sql.substr(at + 1, name.after.size()), name.after))
+      if (starts_with_ignoring_case(sql.substr(at - name.before.size()), name.before) &&
+          starts_with_ignoring_case(sql.substr(at + 1), name.after))
         return true;
     }
   }
@@ -197,10 +192,7 @@ bool mentions_activity(std::string_view sql) { return mentions_any(sql, kActivit
 
 bool mentions_session_function(std::string_view sql) { return mentions_any(sql, kFunctionNames); }
 
-bool is_session_function(std::string_view name) {
-  return name == "pg_backend_pid" || name == "pg_cancel_backend" || name == "pg_terminate_backend" ||
-         name == "current_setting" || name == "set_config" || is_advisory_lock(name);
-}
+bool is_session_function(std::string_view name) { return mentions_session_function(name); }
 
 bool is_advisory_lock(std::string_view name) {
   return name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_");

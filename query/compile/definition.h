@@ -99,6 +99,8 @@ class Definer {
   Status define_default(const ast::Expr& expr, const SqlType& type, TableRules::Column* rule);
   std::string sequence_default(const ast::Expr& expr);
   Status check_column_type(const ast::ColumnDefinition& column, const SqlType& type) const;
+  // Whether the statement changes tables in place, or makes others that share their rows.
+  void begin(const ast::Statement& statement);
   // definition_schema.cc
   Status create_schema(const ast::CreateSchemaStatement& create, ResultSet* result);
   Status drop_schema(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
@@ -138,9 +140,6 @@ class Definer {
   Status alter_options(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status apply_change(TableChange change);
   StatusOr<uint32_t> column_to_alter(const std::string& column, const std::string& name);
-  // A value for each of so many rows, of a text that draws them.
-  Status draw_values(const std::string& text, const storage::ColumnDef& column, uint64_t rows,
-                     std::vector<Datum>* values, bool* repeats);
   Status default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text, uint64_t rows,
                         TableChange* change);
   Status add_column(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
@@ -186,6 +185,9 @@ class Definer {
   bool asks_rows() const;
   bool draws_by_row(const std::string& sql);
   Status evaluate(const std::string& sql, const storage::ColumnDef& column, std::vector<Datum>* values, bool* repeats);
+  // A value for each of so many rows, of a text that draws them.
+  Status draw_values(const std::string& text, const storage::ColumnDef& column, uint64_t rows,
+                     std::vector<Datum>* values, bool* repeats);
   Status convert(const SqlType& from, const storage::ColumnDef& column, std::vector<Datum>* values);
   // definition_log.cc
   StatusOr<bool> take_given_values(uint32_t column, TableChange* change);
@@ -310,8 +312,6 @@ class Definer {
                          ResultSet* result);
   Status grant(const ast::GrantStatement& grant, ResultSet* result);
   // definition_index.cc
-  // Whether the statement changes tables in place, or makes others that share their rows.
-  void begin(const ast::Statement& statement);
   Status create_index(const ast::CreateIndexStatement& create, ResultSet* result);
   Status check_index(const ast::CreateIndexStatement& create) const;
   Status make_room_for_index(const storage::TableSchema& schema);

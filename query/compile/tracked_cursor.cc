@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/ignoring_case.h"
 #include "base/object_name.h"
 #include "compile/search_path.h"
 #include "parse/printer.h"
@@ -119,13 +120,12 @@ TrackedQuery track_rows(const Catalog& catalog, std::string_view text) {
 
 bool mentions_current(std::string_view text) {
   constexpr std::string_view kWord = "current";
-  const auto is_same = [](char a, char b) { return absl::ascii_tolower(static_cast<unsigned char>(a)) == b; };
-  for (auto at = text.begin();; ++at) {
-    at = std::search(at, text.end(), kWord.begin(), kWord.end(), is_same);
-    if (text.end() - at <= static_cast<ptrdiff_t>(kWord.size())) return false;
-    const auto next = static_cast<unsigned char>(at[static_cast<ptrdiff_t>(kWord.size())]);
+  for (size_t at = find_ignoring_case(text, kWord); at != text.npos; at = find_ignoring_case(text, kWord, at + 1)) {
+    if (at + kWord.size() == text.size()) return false;
+    const auto next = static_cast<unsigned char>(text[at + kWord.size()]);
     if (absl::ascii_isspace(next) || next == '/' || next == '-') return true;  // not current_timestamp
   }
+  return false;
 }
 
 std::optional<CurrentOf> find_current_of(const Catalog& catalog, std::string_view text) {

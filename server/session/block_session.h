@@ -17,6 +17,7 @@
 #include "node_parts.h"
 #include "primary/open_transaction.h"
 #include "query/session_command.h"
+#include "query/session_run.h"
 #include "session/answer.h"
 #include "session/session_settings.h"
 
@@ -105,7 +106,7 @@ class BlockSession {
   // lock then, and the statement runs again.
   StatusOr<bool> wait_for_advisory_lock();
   void release_advisory_locks(size_t kept);
-  Status why_interrupted(const primary::StatementLimits& limits) const;
+  query::SessionRun::Options session_run(const primary::StatementLimits& limits) const;
   bool may_run_on_worker(const SessionStatement& statement) const;
   StatusOr<std::unique_ptr<Answer>> run_on_worker(const SessionStatement& statement, std::span<const Datum> arguments);
   StatusOr<std::unique_ptr<Answer>> run_transaction(const SessionStatement& statement,

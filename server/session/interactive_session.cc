@@ -239,8 +239,8 @@ Status InteractiveSession::copy(const v1::CopyInRequest& request, v1::InteractRe
   }
   if (copy_ == nullptr) return StepAnswers::no_copy();
   activity_->begin(copy_statement_.command.text);
-  if (copy_deadline_ns_ != 0 && monotonic_ns() >= copy_deadline_ns_)
-    return copy_->at_line(sql_error("57014", "canceling statement due to statement timeout"));
+  if (Status why = primary::why_over(nullptr, copy_deadline_ns_, monotonic_ns()); !why.ok())
+    return copy_->at_line(std::move(why));
   SCYPER_RETURN_IF_ERROR(copy_->add(request.text()));
   *last = answers_.complete("", 0, {});
   return request.done() ? end_copy(last) : Status();

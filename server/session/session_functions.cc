@@ -1,9 +1,8 @@
 // Statements that are about sessions only: signals, settings, advisory locks, what others do.
-#include <algorithm>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "base/bounded_work.h"
+#include "base/ignoring_case.h"
 #include "query/advisory_locks.h"
 #include "query/session_run.h"
 #include "session/block_session.h"
@@ -14,21 +13,19 @@ namespace {
 
 // In a block that has changed something a query of tables, those of the system included, sees what the block has
 // defined. Only its transaction can answer such a query.
-bool may_read_tables(std::string_view sql) {
-  constexpr std::string_view kFrom = "from";
-  return std::search(sql.begin(), sql.end(), kFrom.begin(), kFrom.end(), [](char a, char b) {
-           return absl::ascii_tolower(static_cast<unsigned char>(a)) == b;
-         }) != sql.end();
-}
+bool may_read_tables(std::string_view sql) { return find_ignoring_case(sql, "from") != sql.npos; }
 
 }  // namespace
 
-Status BlockSession::why_interrupted(const primary::StatementLimits& limits) const {
-  if (is_cancelled_.load(std::memory_order_relaxed))
-    return sql_error("57014", "canceling statement due to user request");
-  if (limits.deadline_ns != 0 && monotonic_ns() >= limits.deadline_ns)
-    return sql_error("57014", "canceling statement due to statement timeout");
-  return {};
+// Of a run on the session's own thread, under these limits, which outlive it.
+query::SessionRun::Options BlockSession::session_run(const primary::StatementLimits& limits) const {
+  query::SessionRun::Options options;
+  options.settings = limits.settings;
+  options.interruption = [this, &limits] {
+    return primary::why_over(&is_cancelled_, limits.deadline_ns, monotonic_ns());
+  };
+  options.is_in_circle = [this] { return query::waits_in_circle(node_->engine->session_locks(), identity_.pid); };
+  return options;
 }
 
 // On the session's own thread. It waits for no worker, so it can end what occupies the node.
@@ -43,12 +40,9 @@ StatusOr<std::unique_ptr<Answer>> BlockSession::run_for_session(const SessionSta
   if (open_ != nullptr && !is_of_activity && may_read_tables(sql)) return std::unique_ptr<Answer>();
   const int64_t began_ns = monotonic_ns();
   const primary::StatementLimits own = limits(sql);
-  query::SessionRun::Options options;
+  query::SessionRun::Options options = session_run(own);
   options.time_us = block_time_us_ != 0 ? block_time_us_ : ActivityList::now_us();
-  options.settings = own.settings;
   options.changed = own.changed_settings;
-  options.interruption = [&] { return why_interrupted(own); };
-  options.is_in_circle = [this] { return query::waits_in_circle(node_->engine->session_locks(), identity_.pid); };
   options.keeps_transaction_locks = block_ != Block::kNone;
   query::SessionRun run(options);
   query::ResultSet result;
@@ -69,11 +63,7 @@ StatusOr<bool> BlockSession::wait_for_advisory_lock() {
   if (!missed.has_value()) return false;
   const BoundedWork::Pause pause;  // the wait has bounds of its own
   const primary::StatementLimits own = limits("");
-  query::SessionRun::Options options;
-  options.settings = own.settings;
-  options.interruption = [&] { return why_interrupted(own); };
-  options.is_in_circle = [this] { return query::waits_in_circle(node_->engine->session_locks(), identity_.pid); };
-  query::SessionRun run(options);
+  query::SessionRun run(session_run(own));
   missed->is_of_transaction = true;
   const Status waited = run.wait([&] { return locks->wait(*missed, [&run] { return run.interruption(); }); });
   if (waited.ok()) return true;

@@ -107,6 +107,9 @@ struct StatementLimits {
   uint64_t request_id = 0;
 };
 
+// 57014 once the statement was cancelled, or its deadline (monotonic; 0: none) is over.
+Status why_over(const std::atomic<bool>* cancelled, int64_t deadline_ns, int64_t now_ns);
+
 // Outcome of Engine::execute_short().
 enum class ShortRead : uint8_t {
   kDone,    // it ran on a worker
@@ -122,7 +125,7 @@ struct EndedWait {
 
 class Claim;
 
-// One transaction on its way: filled by the caller, executed by a worker, answered by `done`. The caller owns it and
+// A transaction on its way: the caller fills it, a worker executes it, and `done` answers it. The caller owns it and
 // what its arguments point to until `done` was called; it may be reused then.
 struct Transaction {
   std::shared_ptr<const Statement> statement;
@@ -227,7 +230,7 @@ class Engine {
   virtual void drop_temporary_tables(const std::string&) {}
   virtual query::AdvisoryLocks* advisory_locks() { return nullptr; }  // null: sessions take none on this node
   virtual void leave_session(const std::string&) {}                   // query::Database
-  // What sessions hold and wait for: a row of pg_locks each. Any thread.
+  // The locks that sessions hold and wait for: a row of pg_locks each. Any thread.
   virtual std::vector<query::SessionLock> session_locks() { return {}; }
 
   // Forks a child with a transaction-consistent copy of all tables and runs a function in it: the primitive under

@@ -29,6 +29,36 @@ class RemoteCopy final : public CopySink {
   const std::unique_ptr<Copying> copying_;
 };
 
+class BlockCopy final : public CopySink {
+ public:
+  explicit BlockCopy(std::unique_ptr<TransactionCopying> copying) : copying_(std::move(copying)) {}
+  Status write(std::string_view text) override { return copying_->write(text); }
+  Status finish(query::ResultSet* result) override { return copying_->finish(result); }
+
+ private:
+  const std::unique_ptr<TransactionCopying> copying_;
+};
+
+class BlockCopy final : public CopySink {
+ public:
+  explicit BlockCopy(std::unique_ptr<TransactionCopying> copying) : copying_(std::move(copying)) {}
+  Status write(std::string_view text) override { return copying_->write(text); }
+  Status finish(query::ResultSet* result) override { return copying_->finish(result); }
+
+ private:
+  const std::unique_ptr<TransactionCopying> copying_;
+};
+
+class BlockCopy final : public CopySink {
+ public:
+  explicit BlockCopy(std::unique_ptr<TransactionCopying> copying) : copying_(std::move(copying)) {}
+  Status write(std::string_view text) override { return copying_->write(text); }
+  Status finish(query::ResultSet* result) override { return copying_->finish(result); }
+
+ private:
+  const std::unique_ptr<TransactionCopying> copying_;
+};
+
 class LocalCopy final : public CopySink {
  public:
   LocalCopy(std::unique_ptr<primary::CopyIn> copy, const std::atomic<bool>* cancelled)
@@ -111,8 +141,10 @@ class RemoteSession final : public Session {
     return client_->stream_query(sql, wish_, handler);
   }
   StatusOr<std::unique_ptr<CopySink>> open_copy(std::string_view sql) override {
-    if (transaction_state() != Transaction::State::kNone) {  // the node refuses it
-      SCYPER_RETURN_IF_ERROR(execute(sql, [](const query::ResultSet&) {}));
+    if (is_lost_) return aborted();
+    if (transaction_state() != Transaction::State::kNone) {
+      SCYPER_ASSIGN_OR_RETURN(auto copying, transaction_->open_copy(sql));
+      return std::make_unique<BlockCopy>(std::move(copying));
     }
     SCYPER_ASSIGN_OR_RETURN(auto copying, client_->open_copy(sql));
     return std::make_unique<RemoteCopy>(std::move(copying));

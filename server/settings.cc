@@ -75,6 +75,8 @@ std::vector<Setting> service_settings() {
       quantity_setting("postgres_message_bytes_max",
                        "largest message of a PostgreSQL client: a statement, or its parameters", parse_bytes,
                        format_bytes, 1, 1024, SCYPER_FIELD(server.postgres_message_bytes_max)),
+      quantity_setting("cursor_memory", "rows of a session's cursors with SCROLL or WITH HOLD", parse_bytes,
+                       format_bytes, 1, 1024, SCYPER_FIELD(server.cursor_memory)),
       number_setting("stream_calls_max", "unanswered calls per stream before it is not read", 1, 10'000'000,
                      SCYPER_FIELD(server.stream_calls_max)),
       number_setting("batch_calls_max", "calls per message", 1, 1'000'000, SCYPER_FIELD(server.batch_calls_max)),

@@ -131,8 +131,10 @@ void append_column_values(const Table& table, const SqlType& type, std::span<con
   CHECK(values.size() == table.live_tuples());
   // growing while it is filled would copy it at one go, again and again
   size_t bytes = 0;
-  for (const Datum& value : values)
+  for (const Datum& value : values) {
+    Pauses::step_if_any();
     bytes += kRowBytesAbout + (value.null == 0 && holds_bytes(type.id) ? value.size() : 0);
+  }
   out->reserve(out->size() + bytes);
   size_t row = 0;
   for (uint32_t partition = 0; partition < table.partition_count(); ++partition) {

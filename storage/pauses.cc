@@ -67,6 +67,17 @@ void Pauses::release_redo(Arena* arena) noexcept {
   }
 }
 
+void Pauses::give_back(void* memory, size_t bytes) noexcept {
+  if (current == nullptr) return;
+  constexpr uintptr_t kPageBytes = 4096;
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t end = (begin + bytes) / kPageBytes * kPageBytes;
+  for (uintptr_t at = (begin + kPageBytes - 1) / kPageBytes * kPageBytes; at < end; at += kHugePageBytes) {
+    ::madvise(reinterpret_cast<void*>(at), std::min<uintptr_t>(kHugePageBytes, end - at), MADV_DONTNEED);
+    current->pause();
+  }
+}
+
 void Pauses::note(TablePartition* partition, Tid tid) {
   if (last_ == changed_.size() || changed_[last_].partition != partition) {
     const auto found =

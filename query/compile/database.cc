@@ -430,28 +430,6 @@ bool DatabaseImpl::has_temporary_tables(std::string_view session_schema) const {
   return !with_temporary({}, *current, std::string(session_schema)).empty();
 }
 
-namespace {
-
-// Appends the values that the definition has drawn, and the states of its sequences.
-Status log_values(const Definer& definer, const Catalog* next, DefinitionRun* run) {
-  if (!run->wants_rows) return Status();
-  std::string changes;
-  for (const SequenceId id : definer.drawn_sequences())
-    if (const storage::Sequence* sequence = next == nullptr ? nullptr : next->find_sequence(id); sequence != nullptr)
-      storage::append_sequence_state(id, sequence->state(), &changes);
-  const std::string& values = definer.kept_values();
-  if (values.empty() && changes.empty()) return Status();
-  if (values.size() + changes.size() > run->row_bytes_max)
-    return with_hint(sql_error("53400", absl::StrCat("the values that the definition draws take ", values.size(),
-                                                     " bytes of the log, ", run->row_bytes_max, " are possible")),
-                     "Add the column without a default, UPDATE the rows in parts, then ALTER COLUMN ... SET DEFAULT.");
-  run->log.reserve(run->log.size() + 1 + values.size() + changes.size());
-  run->log.append(1, '\0').append(values).append(changes);
-  return Status();
-}
-
-}  // namespace
-
 Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, DefinitionRun* run) {
   const auto& prepared = static_cast<const PreparedStatement&>(base);
   switch (prepared.kind_) {
@@ -487,7 +465,7 @@ Status DatabaseImpl::define_next(const Prepared& base, ResultSet* result, Defini
     if (run->log.empty())
       run->log = with_time_zone(time_zone_of(prepared.text_), with_search_path(parsed.search_path, prepared.sql()));
     run->log = with_roles(session_roles, std::move(run->log));
-    SCYPER_RETURN_IF_ERROR(log_values(definer, next.get(), run));
+    SCYPER_RETURN_IF_ERROR(log_values(&definer, next.get(), run));
   }
   if (next == nullptr) return absl::OkStatus();
   if (!definer.rows_text().empty()) SCYPER_RETURN_IF_ERROR(fill_table(definer, next, result, run));

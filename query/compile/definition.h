@@ -61,6 +61,7 @@ class Definer {
   // The log is to get such values; kept_values() has them.
   void keep_values() { keeps_values_ = true; }
   const std::string& kept_values() const { return kept_values_; }
+  void forget_values();
   // The sequences that gave values: the log gets the states that they have in the end.
   const std::set<SequenceId>& drawn_sequences() const { return drawn_sequences_; }
   // Tables stay as they are: others take their place. For definitions that may be taken back.

@@ -17,6 +17,7 @@
 #include "query/key_rules.h"
 #include "query/rows_elsewhere.h"
 #include "runtime/memory.h"
+#include "storage/pauses.h"
 
 // ALTER TABLE. Every command makes the table anew in the next catalog where its layout changes, so that whatever fails
 // leaves nothing behind, and snapshots keep the old one.
@@ -74,11 +75,13 @@ Status Definer::apply_change(TableChange change) {
   const std::string name = schema.name;
   const TableId id = schema.id;
   const bool shares = shares_rows_ && change.old->live_tuples() >= options_.shared_rows_min;
-  SCYPER_ASSIGN_OR_RETURN(
-      auto table,
+  auto table =
       storage::rebuild_table(change.old.get(), std::move(schema), change.columns, change.by_identity, format_datum,
-                             shares ? storage::RebuildMode::kShares : storage::RebuildMode::kCopies));
-  next().tables[name] = std::move(table);
+                             shares ? storage::RebuildMode::kShares : storage::RebuildMode::kCopies);
+  for (auto& column : change.columns)
+    storage::Pauses::give_back(column.values.data(), column.values.capacity() * sizeof(Datum));
+  SCYPER_RETURN_IF_ERROR(table.status());
+  next().tables[name] = *std::move(table);
   next().rules[id] = std::move(change.rules);
   return absl::OkStatus();
 }

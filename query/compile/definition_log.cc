@@ -1,15 +1,20 @@
 #include "compile/definition_log.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "compile/definition.h"
+#include "query/database.h"
 #include "query/repeated_definition.h"
 #include "query/rows_elsewhere.h"
+#include "storage/pauses.h"
 
 namespace scyper::query {
 
 namespace {
 
+constexpr size_t kLogPieceBytes = 64 << 10;
 constexpr char kValuesEntry = 6;  // no kind of row change
 struct EntryHeader {
   uint32_t command = 0;
@@ -93,6 +98,34 @@ void Definer::keep_values_of(uint32_t column, const TableChange& change) {
     storage::append_column_values(*change.old, change.schema.columns[column].type, change.columns[column].values, out);
   };
   append_values_entry(command_, append, &kept_values_);
+}
+
+void Definer::forget_values() {
+  storage::Pauses::give_back(kept_values_.data(), kept_values_.capacity());
+  kept_values_ = {};
+}
+
+Status log_values(Definer* definer, const Catalog* next, DefinitionRun* run) {
+  if (!run->wants_rows) return Status();
+  std::string changes;
+  for (const SequenceId id : definer->drawn_sequences())
+    if (const storage::Sequence* sequence = next == nullptr ? nullptr : next->find_sequence(id); sequence != nullptr)
+      storage::append_sequence_state(id, sequence->state(), &changes);
+  const std::string& values = definer->kept_values();
+  if (values.empty() && changes.empty()) return Status();
+  if (values.size() + changes.size() > run->row_bytes_max)
+    return with_hint(sql_error("53400", absl::StrCat("the values that the definition draws take ", values.size(),
+                                                     " bytes of the log, ", run->row_bytes_max, " are possible")),
+                     "Add the column without a default, UPDATE the rows in parts, then ALTER COLUMN ... SET DEFAULT.");
+  run->log.reserve(run->log.size() + 1 + values.size() + changes.size());
+  run->log.append(1, '\0');
+  for (std::string_view rest = values; !rest.empty(); rest.remove_prefix(std::min(rest.size(), kLogPieceBytes))) {
+    run->log.append(rest.substr(0, kLogPieceBytes));
+    storage::Pauses::step_if_any();
+  }
+  run->log.append(changes);
+  definer->forget_values();
+  return Status();
 }
 
 }  // namespace scyper::query

@@ -6,9 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.h"
+
 // The log has a definition's text, a zero byte, entries, and row changes (docs/redo_format.md, "Values of a
 // definition"). Each command of ALTER TABLE that has drawn the values of a column has an entry.
 namespace scyper::query {
+
+struct Catalog;
+class Definer;
+struct DefinitionRun;
 
 // `append` appends the values (storage/column_values.h).
 void append_values_entry(uint32_t command, const std::function<void(std::string*)>& append, std::string* out);
@@ -18,5 +24,8 @@ std::string_view take_values_entries(std::string_view* rest);
 std::string_view values_of_log(std::string_view log);
 // The values of a command; none: it has drawn nothing.
 std::optional<std::string_view> find_values_entry(std::string_view entries, uint32_t command);
+// Appends to the run's log the values that the definition has drawn, and the states of its sequences. next: the catalog
+// that it makes; null: none. The definer forgets the values. 53400: they take more than row_bytes_max.
+Status log_values(Definer* definer, const Catalog* next, DefinitionRun* run);
 
 }  // namespace scyper::query

@@ -14,9 +14,6 @@ namespace scyper::server::postgres {
 
 namespace {
 
-// Longer than this an unfinished result may not hold its place among the queries while its client thinks.
-constexpr int64_t kHeldRowsIdleNs = 60'000'000'000;
-
 // Whether one of the commands from `first` on changes something, not only the last one, before their transaction ends.
 bool writes_before_last(const std::vector<query::SessionCommand>& commands, size_t first) {
   using Kind = query::CommandKind;
@@ -37,10 +34,10 @@ int32_t random_key() {
 }  // namespace
 
 Session::Session(const SessionContext* context, int descriptor, Start start)
-    : BlockSession(context->node, {.pid = start.process,
-                                   .owner = "postgres " + std::to_string(start.process),
-                                   .address = start.address,
-                                   .protocol = "postgres"}),
+    : CursorSession(context->node, {.pid = start.process,
+                                    .owner = "postgres " + std::to_string(start.process),
+                                    .address = start.address,
+                                    .protocol = "postgres"}),
       context_(context),
       start_(start),
       key_(random_key()),
@@ -103,34 +100,9 @@ void Session::end_with(const Status& status) {
   is_over_ = true;
 }
 
-// What the client does not get while it thinks must not hold up others: unfinished results are read on into memory,
-// and what is too large for that may wait only so long.
 void Session::before_waiting() {
-  constexpr size_t kHeldBytesMax = size_t{16} << 20;  // of all portals
-  size_t held_bytes = 0;
-  for (const auto& [name, portal] : portals_) held_bytes += portal->rows.bytes();
-  bool holds_rows = false;
-  for (auto& [name, portal] : portals_) {
-    if (portal->answer == nullptr || portal->is_drained) continue;
-    drain(portal.get(), kHeldBytesMax, &held_bytes);
-    // its error comes when its rows are asked for
-    if (!portal->failure.ok()) portal->answer.reset();
-    holds_rows |= portal->answer != nullptr && !portal->is_drained;
-  }
-  int64_t idle_ns = block_ == Block::kNone ? 0 : settings_->idle_timeout_us() * kNsPerUs;
-  if (holds_rows) idle_ns = idle_ns == 0 ? kHeldRowsIdleNs : std::min(idle_ns, kHeldRowsIdleNs);
+  const int64_t idle_ns = thinking_ns(hold_results());
   if (idle_ns != 0) deadline_ns_ = monotonic_ns() + idle_ns;
-}
-
-// A client that goes away ends it.
-void Session::drain(Portal* portal, size_t held_bytes_max, size_t* held_bytes) {
-  const Running running(this);
-  running.watch(portal->answer.get());
-  while (!portal->is_drained && *held_bytes < held_bytes_max) {
-    const size_t before = portal->rows.bytes();
-    if (!take_rows(portal).ok()) return;
-    *held_bytes += portal->rows.bytes() - before;
-  }
 }
 
 bool Session::handle(char type, std::string_view payload) {

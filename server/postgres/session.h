@@ -19,8 +19,7 @@
 #include "postgres/user_file.h"
 #include "postgres/wire_values.h"
 #include "query/session_command.h"
-#include "query/tracked_cursor.h"
-#include "session/block_session.h"
+#include "session/cursor_session.h"
 
 namespace scyper::server::postgres {
 
@@ -69,7 +68,7 @@ struct SessionContext {
 //   messages skipped until Sync; (3) a transaction block reads one snapshot and writes nothing; (4) the portals of a
 //   block end with it, others at the next Sync.
 // Threads: run() one; cancel(), hang_up() and end() any.
-class Session final : public BlockSession {
+class Session final : public CursorSession {
  public:
   struct Start {
     int32_t process = 0;       // its number for CancelRequest
@@ -95,41 +94,6 @@ class Session final : public BlockSession {
   bool is_admitted() const { return is_admitted_.load(std::memory_order_relaxed); }
 
  private:
-  // Its text has the types that the client gave, where they matter.
-  struct Statement : SessionStatement {
-    std::vector<int32_t> oids;  // of parameters, as the client gave them; 0 = not
-    std::string shown;          // of one with a name: its text as the client gave it
-    bool is_by_sql = false;     // PREPARE
-    int64_t prepared_us = 0;
-  };
-  using StatementPointer = std::shared_ptr<const Statement>;
-  struct Portal {
-    StatementPointer statement;
-    std::vector<Datum> arguments;
-    query::ValueArena memory;
-    size_t bytes = 0;  // of the message that its arguments came in
-    std::vector<Format> formats;
-    std::unique_ptr<Answer> answer;  // from the first Execute on
-    query::ResultSet rows;           // of it, not all sent
-    size_t next_row = 0;
-    uint64_t row_count = 0;  // sent
-    Status failure;          // what it ended with; nothing comes after it
-    bool is_drained = false;
-    bool is_done = false;
-    // Of DECLARE. Rows are counted from 1: before the first 0, behind the last one more than there are.
-    bool is_cursor = false;
-    bool is_scrolling = false;  // all rows are in `rows`
-    int64_t position = 0;
-    std::vector<query::TrackedTable> tracked;  // behind the columns that the client sees (`formats`)
-    bool locks_rows = false;
-    StatementPointer at_row;  // what runs instead of `statement`, at the row of WHERE CURRENT OF
-    bool is_held = false;     // WITH HOLD: all rows are in `rows`, and COMMIT keeps it
-    bool is_kept = false;     // a transaction that has committed has left it
-    size_t savepoints = 0;    // that its block had when it was made
-    std::string text;         // that has declared it, as the client sent it
-    int64_t opened_us = 0;
-  };
-
   // --- start (session_start.cc) ---
   bool start();
   Status check_start(const std::map<std::string, std::string>& parameters);
@@ -156,7 +120,6 @@ class Session final : public BlockSession {
   bool handle(char type, std::string_view payload);
   bool handle_extended(char type, MessageReader* reader);
   void before_waiting();
-  void drain(Portal* portal, size_t held_bytes_max, size_t* held_bytes);
   void send_ready();
   // offset: of the statement in the text that the client counts in, in characters.
   void fail(const Status& status, int offset = 0);
@@ -170,50 +133,18 @@ class Session final : public BlockSession {
 
   // --- extended query (session_extended.cc) ---
   Status parse(MessageReader* reader);
-  StatusOr<StatementPointer> prepare(std::string_view sql, std::vector<int32_t> oids);
-  Status describe_parameters(Statement* statement);
-  Status describe_typed(const std::string& text, const std::vector<std::string>& types, Statement* statement);
-  Status describe_anywhere(const std::string& text, Statement* statement);
-  Status check_kept_bytes(size_t more) const;
   Status bind(MessageReader* reader);
   Status bind_values(MessageReader* reader, Portal* portal);
   Status describe(MessageReader* reader);
   Status execute(MessageReader* reader);
   Status close(MessageReader* reader);
+  Status execute_cursor(const std::string& name, int32_t rows_max);
   void sync();
-  // At the end of a transaction: those WITH HOLD stay if it commits, and older ones in any case.
-  void drop_portals(bool is_committed);
-
   // --- rows (session_rows.cc) ---
   // Rows of the portal, at most rows_max (0 = all), and what follows them.
   Status send_rows(Portal* portal, uint64_t rows_max);
   void send_complete(Portal* portal, const std::string& tag);
-  Status take_rows(Portal* portal);
   Status append_row(const Portal& portal);
-
-  // --- PREPARE, EXECUTE and cursors as statements (session_cursors.cc) ---
-  Status prepare_by_name(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> execute_by_name(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> create_by_execute(const query::SessionCommand& command) override;
-  StatusOr<std::unique_ptr<Answer>> run_own_command(const query::SessionCommand& command) override;
-  Status convert_arguments(const query::SessionCommand& command, const Statement& statement, query::ResultSet* values);
-  Status declare(const query::SessionCommand& command);
-  StatusOr<std::unique_ptr<Answer>> fetch(const query::SessionCommand& command);
-  Status read_cursor(Portal* portal);
-  static std::vector<query::ResultColumn> shown_columns(const Portal& portal);
-  StatusOr<StatementPointer> prepare_tracked(const query::SessionCommand& command, Portal* portal);
-  StatusOr<StatementPointer> at_current_row(const Statement& statement);
-  StatusOr<std::string> current_row(const query::CurrentOf& current);
-  Status close_cursor(const std::string& name);
-  StatusOr<std::vector<query::ResultColumn>> columns_of(const query::SessionCommand& command);
-
-  // --- what the session shows of itself, and cursors of routines (session_views.cc) ---
-  static int64_t now_us();
-  std::string cursors_json();
-  std::string statements_json() const;
-  std::shared_ptr<const query::SettingValues> settings_for(std::string_view sql) override;
-  void take_open_cursors();
-  std::shared_ptr<Portal> find_cursor(const std::string& name);
 
   // --- COPY (session_copy.cc) ---
   enum class CopyDirection : char { kIn = 'G', kOut = 'H' };
@@ -225,11 +156,7 @@ class Session final : public BlockSession {
   Status receive_copy(primary::CopyIn* copy, const primary::StatementLimits& limits);
   Status refuse_message(char type, const primary::CopyIn& copy);
 
-  Status deallocate(const std::string& name);
-  Status discard(const query::SessionCommand& command);
   Status enter_pipeline(std::string_view sql) override;
-  void end_results(bool is_committed) override { drop_portals(is_committed); }
-  void leave_savepoint(size_t number, bool is_undone) override;
   void warn(const char* sqlstate, const std::string& message) override;
 
   MessageWriter& writer() { return stream_.writer(); }
@@ -242,10 +169,7 @@ class Session final : public BlockSession {
   query::SessionRoles roles_;  // at the start: its own
   query::RoleIds role_ids_;
   uint32_t counted_role_ = 0;  // in RoleSessions; 0: not there
-  std::map<std::string, StatementPointer, std::less<>> statements_;
-  std::map<std::string, std::shared_ptr<Portal>, std::less<>> portals_;
   bool is_pipelined_ = false;  // an Execute of the protocol runs: Sync follows it, or more of its transaction
-  std::string source_;         // the text in which the statement that runs came
   std::vector<Datum> row_;     // as it is sent, and what was read anew for it
   query::ValueArena row_values_;
   bool skips_ = false;    // until Sync

@@ -13,26 +13,12 @@ namespace scyper::server::postgres {
 namespace {
 
 constexpr int64_t kUnknownOid = 705;
-constexpr size_t kKeptMessages = 4;  // of the largest size: what statements and portals of a session may take
 
 Status malformed(const char* message) { return sql_error("08P01", std::string("invalid message format: ") + message); }
 
 Status unknown_prepared(std::string_view name) {
   return name.empty() ? sql_error("26000", "unnamed prepared statement does not exist")
                       : sql_error("26000", "prepared statement \"" + std::string(name) + "\" does not exist");
-}
-
-// Every value of the one type is one of the other, or says itself that it is not when it is converted.
-bool converts(const SqlType& given, const SqlType& wanted) {
-  if (given.id == wanted.id || is_string(given.id) || given.id == TypeId::kUnknown) return true;
-  if (is_integer(given.id)) return is_number(wanted.id);
-  if (is_moment(given.id)) return is_moment(wanted.id);
-  if (is_number(given.id)) return is_number(wanted.id) && !is_integer(wanted.id);
-  return false;
-}
-
-bool is_session_command(query::CommandKind kind) {
-  return kind != query::CommandKind::kQuery && kind != query::CommandKind::kOther;
 }
 
 // Formats by value: none given = all text, one = all of it, else one each.
@@ -51,12 +37,6 @@ StatusOr<std::vector<Format>> read_formats(MessageReader* reader, size_t* count)
 void expand(size_t count, std::vector<Format>* formats) {
   if (formats->empty()) formats->push_back(Format::kText);
   if (formats->size() == 1) formats->resize(count, formats->front());
-}
-
-// A statement fails so that could do with the types of its parameters.
-bool is_about_types(const Status& status) {
-  constexpr std::string_view kStates[] = {"42P18", "42P08", "42725", "42883", "42804"};
-  return std::ranges::find(kStates, sqlstate_of(status)) != std::end(kStates);
 }
 
 }  // namespace
@@ -84,87 +64,6 @@ Status Session::parse(MessageReader* reader) {
   writer().begin('1');
   writer().end();
   return {};
-}
-
-// Before `more` bytes of statements or arguments are kept.
-Status Session::check_kept_bytes(size_t more) const {
-  size_t bytes = more;
-  for (const auto& [name, statement] : statements_) bytes += statement->command.text.size() + statement->shown.size();
-  for (const auto& [name, portal] : portals_) bytes += portal->bytes + portal->text.size();
-  if (bytes <= kKeptMessages * context_->node->options.postgres_message_bytes_max) return {};
-  return with_hint(sql_error("53400", "prepared statements and portals of this session are too large"),
-                   "DEALLOCATE and close some, or raise postgres_message_bytes_max.");
-}
-
-StatusOr<Session::StatementPointer> Session::prepare(std::string_view sql, std::vector<int32_t> oids) {
-  SCYPER_RETURN_IF_ERROR(check_text(sql));
-  SCYPER_ASSIGN_OR_RETURN(auto commands, query::read_commands(sql));
-  if (commands.size() > 1) {
-    return sql_error("42601", "cannot insert multiple commands into a prepared statement");
-  }
-  auto statement = std::make_shared<Statement>();
-  statement->oids = std::move(oids);
-  if (commands.empty()) {
-    statement->command.kind = query::CommandKind::kDiscard;  // does nothing, with an empty tag
-    return statement;
-  }
-  statement->command = std::move(commands[0]);
-  statement->command.text = sql;  // positions count from its beginning
-  statement->shown = sql;
-  statement->prepared_us = now_us();
-  SCYPER_RETURN_IF_ERROR(check_block(statement->command));
-  if (!is_session_command(statement->command.kind) && !statement->command.execute.has_value()) {
-    const Running running(this);
-    SCYPER_RETURN_IF_ERROR(describe_parameters(statement.get()));
-  } else {
-    SCYPER_ASSIGN_OR_RETURN(statement->columns, columns_of(statement->command));
-  }
-  return statement;
-}
-
-// The statement says what types its parameters have. What the client says counts where the statement does not tell, or
-// tells something that values of the client's type need not be. It also counts where it makes another result: of
-// abs($1) an integer, say.
-Status Session::describe_parameters(Statement* statement) {
-  const std::string text = statement->command.text;
-  const Status status = describe_anywhere(text, statement);
-  std::vector<std::string> all(statement->oids.size()), needed(statement->oids.size());
-  bool has_any = false, has_needed = false;
-  for (size_t i = 0; i < statement->oids.size(); ++i) {
-    const int32_t oid = statement->oids[i];
-    const auto type = oid == 0 || oid == kUnknownOid ? std::nullopt : query::type_of_oid(oid);
-    const bool is_known = status.ok() && i < statement->parameters.size();
-    if (!type.has_value() || (is_known && *type == statement->parameters[i])) continue;
-    all[i] = type_name(*type);
-    has_any = true;
-    if (status.ok() && (!is_known || converts(*type, statement->parameters[i]))) continue;
-    needed[i] = all[i];
-    has_needed = true;
-  }
-  if (!has_any || (!status.ok() && !is_about_types(status))) return status;
-  if (has_needed) return describe_typed(text, needed, statement);
-  if (statement->columns.empty()) return status;
-  Statement typed = *statement;
-  const bool is_other = describe_typed(text, all, &typed).ok() &&
-                        !std::ranges::equal(typed.columns, statement->columns, {}, &query::ResultColumn::type,
-                                            &query::ResultColumn::type);
-  if (is_other) *statement = std::move(typed);
-  return status;
-}
-
-// The statement whose parameters have these types; empty: any.
-Status Session::describe_typed(const std::string& text, const std::vector<std::string>& types, Statement* statement) {
-  SCYPER_ASSIGN_OR_RETURN(statement->command.text, query::with_parameter_types(text, types));
-  return describe_anywhere(statement->command.text, statement);
-}
-
-// WHERE CURRENT OF means a row when the statement runs; any condition in its place has the same types.
-Status Session::describe_anywhere(const std::string& text, Statement* statement) {
-  const auto catalog = query::mentions_current(text) ? context_->node->engine->catalog() : nullptr;
-  const auto current = catalog == nullptr ? std::nullopt : query::find_current_of(*catalog, with_path(text));
-  if (!current.has_value()) return describe_parameters_of(text, statement);
-  return describe_parameters_of(std::string(text).replace(current->begin, current->end - current->begin, "FALSE"),
-                                statement);
 }
 
 Status Session::bind(MessageReader* reader) {
@@ -233,13 +132,14 @@ Status Session::describe(MessageReader* reader) {
   const uint8_t kind = reader->read_byte();
   const std::string_view name = reader->read_string();
   if (!reader->is_at_end() || (kind != 'S' && kind != 'P')) return malformed("Describe");
-  const Statement* statement = nullptr;
+  std::vector<query::ResultColumn> columns;
   std::vector<Format> formats;
   if (kind == 'S') {
     auto found = statements_.find(name);
     if (found == statements_.end()) return unknown_prepared(name);
-    statement = found->second.get();
-    formats.assign(statement->columns.size(), Format::kText);
+    const Statement* statement = found->second.get();
+    columns = statement->columns;
+    formats.assign(columns.size(), Format::kText);
     writer().begin('t');
     writer().put_int16(static_cast<int16_t>(statement->parameters.size()));
     for (size_t i = 0; i < statement->parameters.size(); ++i) {
@@ -251,14 +151,14 @@ Status Session::describe(MessageReader* reader) {
   } else {
     auto found = portals_.find(name);
     if (found == portals_.end()) return sql_error("34000", "portal \"" + std::string(name) + "\" does not exist");
-    statement = found->second->statement.get();
+    columns = found->second->is_cursor ? shown_columns(*found->second) : found->second->statement->columns;
     formats = found->second->formats;
   }
-  if (statement->columns.empty()) {
+  if (columns.empty()) {
     writer().begin('n');
     writer().end();
   } else {
-    append_row_description(statement->columns, formats, &writer());
+    append_row_description(columns, formats, &writer());
   }
   return {};
 }
@@ -270,6 +170,7 @@ Status Session::execute(MessageReader* reader) {
   auto found = portals_.find(name);
   if (found == portals_.end()) return sql_error("34000", "portal \"" + name + "\" does not exist");
   const std::shared_ptr<Portal> portal = found->second;  // COMMIT forgets portals
+  if (portal->is_cursor) return execute_cursor(name, rows_max);
   const Statement& statement = *portal->statement;
   const bool is_copy = statement.command.kind == query::CommandKind::kCopyOut;  // its columns are described to nobody
   SCYPER_RETURN_IF_ERROR(portal->failure);
@@ -300,6 +201,21 @@ Status Session::execute(MessageReader* reader) {
   return send_rows(portal.get(), rows_max > 0 ? static_cast<uint64_t>(rows_max) : 0);
 }
 
+// A cursor of DECLARE or of a routine, read from where it stands.
+Status Session::execute_cursor(const std::string& name, int32_t rows_max) {
+  query::SessionCommand command;
+  command.kind = query::CommandKind::kFetch;
+  command.name = name;
+  command.tag = "SELECT";
+  command.fetch.count = rows_max > 0 ? rows_max : INT64_MAX;
+  SCYPER_RETURN_IF_ERROR(check_block(command));
+  Portal portal;
+  SCYPER_ASSIGN_OR_RETURN(portal.answer, fetch(command));
+  portal.rows.columns = portal.answer->columns();
+  portal.formats.assign(portal.rows.columns.size(), Format::kText);
+  return send_rows(&portal, rows_max > 0 ? static_cast<uint64_t>(rows_max) : 0);
+}
+
 Status Session::close(MessageReader* reader) {
   const uint8_t kind = reader->read_byte();
   const std::string name(reader->read_string());
@@ -319,23 +235,6 @@ void Session::sync() {
   if (is_implicit_) end_message();
   if (block_ == Block::kNone) drop_portals(/*is_committed=*/true);
   send_ready();
-}
-
-void Session::leave_savepoint(size_t number, bool is_undone) {
-  std::erase_if(portals_, [&](const auto& entry) {
-    Portal& portal = *entry.second;
-    if (portal.is_kept || portal.savepoints <= number) return false;
-    portal.savepoints = number;  // as if the outer block had made it
-    return is_undone;
-  });
-}
-
-void Session::drop_portals(bool is_committed) {
-  std::erase_if(portals_, [is_committed](const auto& entry) {
-    Portal& portal = *entry.second;
-    portal.is_kept |= portal.is_held && is_committed;
-    return !portal.is_kept;
-  });
 }
 
 }  // namespace scyper::server::postgres

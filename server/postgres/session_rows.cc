@@ -7,15 +7,6 @@
 
 namespace scyper::server::postgres {
 
-Status Session::take_rows(Portal* portal) {
-  SCYPER_RETURN_IF_ERROR(portal->failure);
-  const StatusOr<bool> has_rows = portal->answer->next(&portal->rows);
-  if (!has_rows.ok()) return portal->failure = has_rows.status();
-  portal->is_drained = !*has_rows;
-  if (portal->is_drained && portal->answer->receipt().has_value()) receipt_ = portal->answer->receipt();
-  return {};
-}
-
 Status Session::append_row(const Portal& portal) {
   const auto& columns = portal.rows.columns;
   const size_t width = std::min(query::shown_columns(columns), portal.formats.size());

@@ -8,12 +8,11 @@
 #include "postgres/message.h"
 #include "query/result.h"
 #include "query/value_wire.h"
+#include "session/value_format.h"
 #include "storage/type.h"
 
 // Values as PostgreSQL's protocol has them, in its text and its binary format.
 namespace scyper::server::postgres {
-
-enum class Format : int16_t { kText = 0, kBinary = 1 };
 
 // One parameter. type: what the statement wants. oid: what the client says that it sends, 0 = nothing. What the value
 // points to lies in the arena or in `bytes`.

@@ -360,21 +360,9 @@ Status BlockSession::begin_implicit_block(bool writes) {
 
 Status BlockSession::enter_pipeline(std::string_view) { return {}; }
 
-StatusOr<std::unique_ptr<Answer>> BlockSession::run_own_command(const SessionCommand& command) {
-  const std::string name = command.tag.empty() ? "this command" : command.tag;
-  return with_hint(sql_error("0A000", name + " is not supported in transactions by gRPC"),
-                   "Send the statement itself, with its arguments.");
-}
-
-StatusOr<std::unique_ptr<Answer>> BlockSession::create_by_execute(const SessionCommand& command) {
-  return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
-}
-
 StatusOr<std::unique_ptr<Answer>> BlockSession::run_copy_in(const std::string&) {
   return with_hint(sql_error("0A000", "COPY FROM STDIN is no step `statement` of transactions by gRPC"),
                    "Send it by steps `copy`: the statement first, then its text.");
 }
-
-std::shared_ptr<const query::SettingValues> BlockSession::settings_for(std::string_view) { return settings_->given(); }
 
 }  // namespace scyper::server

@@ -79,12 +79,13 @@ class BlockSession {
   }
   // Before a statement that writes runs: it may begin a block.
   virtual Status enter_pipeline(std::string_view sql);
-  // Prepared statements, cursors and DISCARD. The default refuses them: 0A000.
-  virtual StatusOr<std::unique_ptr<Answer>> run_own_command(const query::SessionCommand& command);
-  virtual StatusOr<std::unique_ptr<Answer>> create_by_execute(const query::SessionCommand& command);
+  // Prepared statements, cursors and DISCARD.
+  virtual StatusOr<std::unique_ptr<Answer>> run_own_command(const query::SessionCommand& command) = 0;
+  // CREATE TABLE ... AS EXECUTE.
+  virtual StatusOr<std::unique_ptr<Answer>> create_by_execute(const query::SessionCommand& command) = 0;
   virtual StatusOr<std::unique_ptr<Answer>> run_copy_in(const std::string& sql);
   // The settings that the statement reads.
-  virtual std::shared_ptr<const query::SettingValues> settings_for(std::string_view sql);
+  virtual std::shared_ptr<const query::SettingValues> settings_for(std::string_view sql) = 0;
 
   // That the block has now.
   size_t savepoint_count() const { return savepoints_.size(); }

@@ -46,7 +46,7 @@ Status no_transaction() {
 
 InteractiveSession::InteractiveSession(NodeParts* node, const Client& client, StepAnswers::Send send,
                                        std::function<void()> on_terminate)
-    : BlockSession(node, identity_of(client)), answers_(std::move(send)) {
+    : CursorSession(node, identity_of(client)), answers_(std::move(send)) {
   user_ = client.name.empty() ? query::kSuperuser : client.name;
   settings_.emplace(
       SessionSettings::Owner{user_, client.caller.roles, client.caller.ids, client.caller.is_superuser,
@@ -72,12 +72,11 @@ InteractiveSession::InteractiveSession(NodeParts* node, const Client& client, St
 
 InteractiveSession::~InteractiveSession() {
   activity_.reset();
+  portals_.clear();
   leave_session();
 }
 
-int64_t InteractiveSession::idle_ns() const {
-  return block_ == Block::kNone ? 0 : settings_->idle_timeout_us() * kNsPerUs;
-}
+int64_t InteractiveSession::idle_ns() const { return thinking_ns(holds_rows_); }
 
 v1::InteractResponse::State InteractiveSession::state() const {
   if (block_ == Block::kNone) return v1::InteractResponse::NONE;
@@ -96,8 +95,10 @@ void InteractiveSession::run(const v1::InteractRequest& step) {
     fail_block();
     last = StepAnswers::error(status);
   }
+  if (block_ == Block::kNone) drop_portals(/*is_committed=*/true);
   show_idle();
   if (!is_broken_) answers_.send_last(&last, state());
+  holds_rows_ = hold_results();
 }
 
 Status InteractiveSession::run_step(const v1::InteractRequest& step, v1::InteractResponse* last) {
@@ -154,7 +155,7 @@ Status InteractiveSession::end(query::CommandKind kind, const char* tag, v1::Int
   return {};
 }
 
-StatusOr<SessionStatement> InteractiveSession::read_statement(std::string_view sql) const {
+StatusOr<CursorSession::Statement> InteractiveSession::read_statement(std::string_view sql) const {
   SCYPER_RETURN_IF_ERROR(check_text(sql));
   if (block_ == Block::kNone) return no_transaction();
   SCYPER_ASSIGN_OR_RETURN(const std::string kept, query::without_passwords(sql, postgres::scram_verifier_of));
@@ -162,18 +163,19 @@ StatusOr<SessionStatement> InteractiveSession::read_statement(std::string_view s
   if (commands.size() > 1)
     return with_hint(sql_error("42601", "cannot insert multiple commands into one statement"),
                      "Send each as a step of its own.");
-  SessionStatement statement;
+  Statement statement;
   if (commands.empty()) {
     statement.command.kind = query::CommandKind::kDiscard;
     return statement;
   }
   statement.command = std::move(commands[0]);
   statement.command.text = kept;  // positions count from its beginning
+  statement.shown = kept;
   return statement;
 }
 
 Status InteractiveSession::execute(const v1::InteractRequest::Statement& request, v1::InteractResponse* last) {
-  SCYPER_ASSIGN_OR_RETURN(SessionStatement statement, read_statement(request.sql()));
+  SCYPER_ASSIGN_OR_RETURN(Statement statement, read_statement(request.sql()));
   if (statement.command.text.empty()) {  // nothing but blanks and comments
     *last = answers_.complete("", 0, {});
     return {};
@@ -182,17 +184,19 @@ Status InteractiveSession::execute(const v1::InteractRequest::Statement& request
   const Running running(this);
   std::vector<Datum> arguments;
   SCYPER_RETURN_IF_ERROR(decode(request, &statement, &arguments));
-  SCYPER_ASSIGN_OR_RETURN(const auto answer, run_statement(statement, arguments));
+  source_ = statement.shown;
+  SCYPER_ASSIGN_OR_RETURN(const StatementPointer at_row, at_current_row(statement));
+  SCYPER_ASSIGN_OR_RETURN(const auto answer, run_statement(at_row != nullptr ? *at_row : statement, arguments));
   running.watch(answer.get());
   return send_answer(answer.get(), row_form_of(request), last);
 }
 
 // The types of arguments are those of the statement's parameters.
-Status InteractiveSession::decode(const v1::InteractRequest::Statement& request, SessionStatement* statement,
+Status InteractiveSession::decode(const v1::InteractRequest::Statement& request, Statement* statement,
                                   std::vector<Datum>* arguments) {
   if (request.arguments_size() == 0 && request.packed_arguments().empty()) return {};
   SCYPER_RETURN_IF_ERROR(check_block(statement->command));
-  SCYPER_RETURN_IF_ERROR(describe_parameters_of(statement->command.text, statement));
+  SCYPER_RETURN_IF_ERROR(describe_parameters(statement));
   arguments->resize(statement->parameters.size());
   std::string_view packed = request.packed_arguments();
   if (packed.empty()) return decode_arguments(statement->parameters, request.arguments(), arguments->data(), &arena_);
@@ -259,15 +263,14 @@ Status InteractiveSession::end_copy(v1::InteractResponse* last) {
 }
 
 Status InteractiveSession::describe(std::string_view sql, v1::InteractResponse* last) {
-  SCYPER_ASSIGN_OR_RETURN(SessionStatement statement, read_statement(sql));
+  SCYPER_ASSIGN_OR_RETURN(Statement statement, read_statement(sql));
   SCYPER_RETURN_IF_ERROR(check_block(statement.command));
   using Kind = query::CommandKind;
   const Running running(this);
-  if (statement.command.kind == Kind::kShow) {
-    SCYPER_ASSIGN_OR_RETURN(const auto answer, show(statement.command));
-    statement.columns = answer->columns();
-  } else if (statement.command.kind == Kind::kQuery || statement.command.kind == Kind::kOther) {
-    SCYPER_RETURN_IF_ERROR(describe_parameters_of(statement.command.text, &statement));
+  if (statement.command.kind == Kind::kQuery || statement.command.kind == Kind::kOther) {
+    SCYPER_RETURN_IF_ERROR(describe_parameters(&statement));
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(statement.columns, columns_of(statement.command));
   }
   *last = StepAnswers::description(statement.parameters, statement.columns);
   return {};

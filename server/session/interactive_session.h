@@ -7,13 +7,13 @@
 
 #include "authorization.h"
 #include "server/packed.h"
-#include "session/block_session.h"
+#include "session/cursor_session.h"
 #include "session/step_answers.h"
 
 namespace scyper::server {
 
 // A client's session by Transactions.Interact: its statements run in transactions only. Threads: as InteractionSteps.
-class InteractiveSession final : public BlockSession, public InteractionSteps {
+class InteractiveSession final : public CursorSession, public InteractionSteps {
  public:
   struct Client {
     std::string name;     // of its certificate; empty: none
@@ -40,9 +40,8 @@ class InteractiveSession final : public BlockSession, public InteractionSteps {
   Status describe(std::string_view sql, v1::InteractResponse* last);
   Status end(query::CommandKind kind, const char* tag, v1::InteractResponse* last);
   // One statement, in a transaction.
-  StatusOr<SessionStatement> read_statement(std::string_view sql) const;
-  Status decode(const v1::InteractRequest::Statement& request, SessionStatement* statement,
-                std::vector<Datum>* arguments);
+  StatusOr<Statement> read_statement(std::string_view sql) const;
+  Status decode(const v1::InteractRequest::Statement& request, Statement* statement, std::vector<Datum>* arguments);
   Status send_answer(Answer* answer, RowForm form, v1::InteractResponse* last);
   v1::InteractResponse::State state() const;
 
@@ -51,9 +50,10 @@ class InteractiveSession final : public BlockSession, public InteractionSteps {
   std::vector<std::string> warnings_;  // of the step
   // A COPY FROM STDIN whose text comes; null: none.
   std::unique_ptr<primary::CopyIn> copy_;
-  SessionStatement copy_statement_;
+  Statement copy_statement_;
   int64_t copy_deadline_ns_ = 0;  // 0: none
   bool is_broken_ = false;        // the client takes no more answers
+  bool holds_rows_ = false;       // of cursors, more than its memory takes
 };
 
 }  // namespace scyper::server

@@ -78,6 +78,53 @@ TEST_F(InteractTest, CommitsAllOrNothing) {
   EXPECT_EQ(ask(transaction.get(), "SELECT 1"), "25P01");
 }
 
+TEST_F(InteractTest, CursorsAndPreparedStatements) {
+  begin_node();
+  auto transaction = begin();
+  EXPECT_EQ(ask(transaction.get(), "INSERT INTO x SELECT i, 'b' || i FROM generate_series(1, 100) i"), "INSERT 0 100");
+  EXPECT_EQ(ask(transaction.get(), "DECLARE c CURSOR FOR SELECT a, b FROM x ORDER BY a FOR UPDATE"), "DECLARE CURSOR");
+  EXPECT_EQ(ask(transaction.get(), "DECLARE c CURSOR FOR SELECT 1"), "42P03");
+  EXPECT_EQ(ask(transaction.get(), "ROLLBACK"), "ROLLBACK");
+  ASSERT_TRUE(transaction->begin({}).ok());
+  EXPECT_EQ(ask(transaction.get(), "INSERT INTO x SELECT i, 'b' || i FROM generate_series(1, 100) i"), "INSERT 0 100");
+  EXPECT_EQ(ask(transaction.get(), "DECLARE c CURSOR FOR SELECT a, b FROM x ORDER BY a FOR UPDATE"), "DECLARE CURSOR");
+  EXPECT_EQ(ask(transaction.get(), "FETCH 3 FROM c"), "FETCH 3");
+  EXPECT_EQ(ask(transaction.get(), "UPDATE x SET b = 'third' WHERE CURRENT OF c"), "UPDATE 1");
+  EXPECT_EQ(number(transaction.get(), "SELECT a FROM x WHERE b = 'third'"), 3);
+  EXPECT_EQ(number(transaction.get(), "SELECT count(*) FROM pg_cursors WHERE name = 'c'"), 1);
+  EXPECT_EQ(ask(transaction.get(), "PREPARE p AS SELECT a FROM x WHERE a = $1"), "PREPARE");
+  EXPECT_EQ(number(transaction.get(), "EXECUTE p (50)"), 50);
+  EXPECT_EQ(ask(transaction.get(), "DECLARE h CURSOR WITH HOLD FOR SELECT a FROM x ORDER BY a"), "DECLARE CURSOR");
+  EXPECT_TRUE(transaction->commit().ok());
+  ASSERT_TRUE(transaction->begin({}).ok());
+  EXPECT_EQ(number(transaction.get(), "FETCH h"), 1);
+  EXPECT_EQ(number(transaction.get(), "EXECUTE p (51)"), 51);
+  const auto described = transaction->describe("FETCH 2 FROM h");
+  ASSERT_TRUE(described.ok()) << described.status();
+  EXPECT_EQ((*described)->columns.size(), 1u);
+  EXPECT_EQ(ask(transaction.get(), "FETCH c"), "34000") << "it has ended with its transaction";
+}
+
+TEST_F(InteractTest, CopiesText) {
+  begin_node();
+  auto transaction = begin();
+  auto copying = transaction->open_copy("COPY x FROM STDIN");
+  ASSERT_TRUE(copying.ok()) << copying.status();
+  EXPECT_EQ((*copying)->column_count(), 2u);
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += std::to_string(i) + "\trow " + std::to_string(i) + "\n";
+  ASSERT_TRUE((*copying)->write(text).ok());
+  query::ResultSet result;
+  ASSERT_TRUE((*copying)->finish(&result).ok());
+  EXPECT_EQ(result.command_tag, "COPY 20000");
+  EXPECT_EQ(count(), 0);
+  EXPECT_TRUE(transaction->commit().ok());
+  EXPECT_EQ(count(), 20'000);
+  ASSERT_TRUE(transaction->begin({}).ok());
+  EXPECT_EQ(sqlstate_of(transaction->open_copy("COPY nothing FROM STDIN").status()), "42P01");
+  EXPECT_EQ(transaction->state(), State::kFailed);
+}
+
 TEST_F(InteractTest, AnErrorFailsItUntilASavepoint) {
   begin_node();
   auto transaction = begin();
@@ -289,7 +336,7 @@ TEST_F(RawInteractTest, WrongSteps) {
   EXPECT_EQ(ask(steps.get(), statement("\xff")), "22021");
   EXPECT_EQ(ask(steps.get(), statement("ROLLBACK")), "ROLLBACK");
   EXPECT_EQ(ask(steps.get(), begin), "BEGIN");
-  EXPECT_EQ(ask(steps.get(), statement("DECLARE c CURSOR FOR SELECT 1")), "0A000");
+  EXPECT_EQ(ask(steps.get(), statement("FETCH c")), "34000");
   EXPECT_EQ(ask(steps.get(), statement("ROLLBACK")), "ROLLBACK");
   EXPECT_EQ(ask(steps.get(), begin), "BEGIN");
   EXPECT_EQ(ask(steps.get(), statement("COPY x FROM STDIN")), "0A000");

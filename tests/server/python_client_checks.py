@@ -2,6 +2,7 @@
 import contextlib
 import datetime
 import decimal
+import io
 import os
 import pathlib
 import re
@@ -265,6 +266,16 @@ def check_transactions(db, target):
         expect("modes and settings", shown == ["serializable", "on", "a"], shown)
         raises("it only reads", scyper.InternalError, "25006", lambda: transaction.execute("DELETE FROM x"))
         transaction.rollback()
+    with db.transaction() as transaction:
+        copied = transaction.copy("COPY x FROM STDIN", "20\t1.25\tcopied\n21\t\\N\t\\N\n")
+        expect("COPY in a transaction", copied.command_tag == "COPY 2" and transaction.execute("SELECT t FROM x WHERE id = 20").scalar() == "copied", copied)
+        transaction.execute("DECLARE c CURSOR FOR SELECT id FROM x WHERE id >= 20 ORDER BY id")
+        expect("a cursor", transaction.execute("FETCH 1 FROM c").rows == [(20,)] and transaction.execute("FETCH ALL FROM c").rows == [(21,)])
+        transaction.rollback()
+    copied = db.copy("COPY x (id, t) FROM STDIN (FORMAT csv)", (f"{i},{'x' * 50}\n" for i in range(1000, 6000)))
+    expect("COPY from a generator", copied.command_tag == "COPY 5000" and db.call("SELECT count(*) FROM x WHERE id >= 1000").scalar() == 5000, copied)
+    raises("COPY with an error", IntegrityError, "23505", lambda: db.copy("COPY x (id) FROM STDIN", io.BytesIO(b"7000\n1000\n")))
+    expect("does nothing", db.call("DELETE FROM x WHERE id >= 1000").command_tag == "DELETE 5000")
     raises("no level", InterfaceError, None, lambda: db.transaction(isolation="chaos"))
     with db.transaction() as transaction:
         raises("wrong arguments", ProgrammingError, "42804", lambda: transaction.execute("INSERT INTO x (id) VALUES ($1)", "x"))

@@ -83,9 +83,26 @@ TEST_F(ShellTransactionTest, CommitsAndRollsBack) {
   feed("ROLLBACK;");
   expect_has(feed("COMMIT;"), "no transaction in progress");
   expect_has(feed("BEGIN; BEGIN;"), "already a transaction in progress");
-  expect_has(feed("COPY x FROM STDIN;"), "0A000");
-  EXPECT_EQ(shell_->prompt(), "scyper=!> ");
   expect_has(feed("ABORT;"), "ROLLBACK");
+}
+
+TEST_F(ShellTransactionTest, CopiesAndReadsCursors) {
+  feed("BEGIN;");
+  feed("COPY x FROM STDIN;");
+  feed("7");
+  feed("8");
+  expect_has(feed("\\."), "COPY 2");
+  feed("DECLARE c SCROLL CURSOR FOR SELECT a FROM x ORDER BY a;");
+  expect_has(feed("FETCH LAST FROM c;"), " 8\n");
+  expect_has(feed("FETCH PRIOR FROM c;"), " 7\n");
+  expect_has(feed("PREPARE p AS SELECT a + $1 FROM x WHERE a = 8; EXECUTE p (100);"), " 108\n");
+  feed("COPY x FROM STDIN;");
+  feed("9");
+  feed("7");
+  expect_has(feed("\\."), "23505");
+  EXPECT_EQ(shell_->prompt(), "scyper=!> ");
+  feed("ROLLBACK;");
+  expect_has(feed("SELECT count(*) FROM x;"), "     0\n");
 }
 
 // What follows a lost transaction in a script must not run on its own.

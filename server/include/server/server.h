@@ -39,6 +39,7 @@ struct ServerOptions {
   uint32_t statement_queue = 256;         // requests that wait for one of those threads
   uint32_t message_bytes_max = 4u << 20;  // of one received message of gRPC
   uint32_t postgres_message_bytes_max = 128u << 20;  // of one of PostgreSQL's protocol
+  uint64_t cursor_memory = 256u << 20;               // of a session's cursors with SCROLL or WITH HOLD
   uint32_t stream_calls_max = 8192;                  // unanswered calls per stream; beyond it the stream is not read
   uint32_t batch_calls_max = 4096;                   // calls per message
   uint32_t streams_max = 1024;

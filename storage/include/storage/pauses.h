@@ -30,6 +30,10 @@ class Pauses {
   // change any more.
   void prepare_commit(const ChangeLog& log);
 
+  // Takes the pages from memory that is about to be freed, a piece at a time with a pause behind each: to free many
+  // pages at once takes milliseconds. The bytes are lost. Without a Pauses it does nothing.
+  static void give_back(void* memory, size_t bytes) noexcept;
+
   // Of the thread; null: none.
   static inline constinit thread_local Pauses* current = nullptr;
   // The same for code that runs with or without one.

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Sequen
 
 import grpc
 
+from ._copying import CopySource, pieces_of
+from ._copying import CopySource, pieces_of
+from ._copying import CopySource, pieces_of
 from ._cluster import Node, error_from, error_from_rpc, may_have_been_done, unknown_outcome, utf8
 from ._values import column_of, complete, encode_arguments, rows_of, type_of
 from .errors import DatabaseError, Error, InterfaceError, error_of
@@ -81,6 +84,30 @@ class Transaction:
             if error.sqlstate in ("42804", "08P01"):  # perhaps the statement's parameters have changed
                 self._types.pop(sql, None)
             raise
+
+    def copy(self, sql: str, source: CopySource) -> Result:
+        """COPY ... FROM STDIN. source: its text (or binary format): str, bytes, a file, or pieces of them, cut anywhere."""
+        self._check_open()
+        self._run(pb.InteractRequest(copy=pb.CopyInRequest(sql=utf8(sql))))
+        for piece in pieces_of(source):
+            self._run(pb.InteractRequest(copy=pb.CopyInRequest(text=piece)))
+        return self._run(pb.InteractRequest(copy=pb.CopyInRequest(done=True)))
+
+    def copy(self, sql: str, source: CopySource) -> Result:
+        """COPY ... FROM STDIN. source: its text (or binary format): str, bytes, a file, or pieces of them, cut anywhere."""
+        self._check_open()
+        self._run(pb.InteractRequest(copy=pb.CopyInRequest(sql=utf8(sql))))
+        for piece in pieces_of(source):
+            self._run(pb.InteractRequest(copy=pb.CopyInRequest(text=piece)))
+        return self._run(pb.InteractRequest(copy=pb.CopyInRequest(done=True)))
+
+    def copy(self, sql: str, source: CopySource) -> Result:
+        """COPY ... FROM STDIN. source: its text (or binary format): str, bytes, a file, or pieces of them, cut anywhere."""
+        self._check_open()
+        self._run(pb.InteractRequest(copy=pb.CopyInRequest(sql=utf8(sql))))
+        for piece in pieces_of(source):
+            self._run(pb.InteractRequest(copy=pb.CopyInRequest(text=piece)))
+        return self._run(pb.InteractRequest(copy=pb.CopyInRequest(done=True)))
 
     @contextlib.contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -160,7 +187,7 @@ class Transaction:
                     result = Result([column_of(column) for column in answer.header.columns], [])
                 elif kind == "rows" and failure is None:
                     failure = self._take(answer.rows.rows, result)
-                elif kind in ("complete", "error", "description"):
+                elif kind in ("complete", "error", "description", "copy_header"):
                     return self._finish(answer, result, failure)
         except grpc.RpcError as error:
             self._end()

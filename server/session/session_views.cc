@@ -5,9 +5,9 @@
 #include "absl/strings/ascii.h"
 #include "base/clock.h"
 #include "base/postgres_epoch.h"
-#include "postgres/session.h"
+#include "session/cursor_session.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
 namespace {
 
@@ -41,10 +41,10 @@ std::string json_time(int64_t unix_us) {
 
 }  // namespace
 
-int64_t Session::now_us() { return RealClock().now_us(); }
+int64_t CursorSession::now_us() { return RealClock().now_us(); }
 
 // Cursors alone: portals of the protocol have no name that a statement could use.
-std::string Session::cursors_json() {
+std::string CursorSession::cursors_json() {
   take_open_cursors();
   std::string all;
   for (const auto& [name, portal] : portals_) {
@@ -57,7 +57,7 @@ std::string Session::cursors_json() {
   return "[" + all + "]";
 }
 
-std::string Session::statements_json() const {
+std::string CursorSession::statements_json() const {
   std::string all;
   for (const auto& [name, statement] : statements_) {
     if (name.empty()) continue;
@@ -73,7 +73,7 @@ std::string Session::statements_json() const {
 }
 
 // The settings that the statement reads, with the session's lists where its text may ask for them.
-std::shared_ptr<const query::SettingValues> Session::settings_for(std::string_view sql) {
+std::shared_ptr<const query::SettingValues> CursorSession::settings_for(std::string_view sql) {
   auto given = settings_->given();
   const std::string lower = absl::AsciiStrToLower(absl::string_view(sql.data(), sql.size()));
   const bool wants_cursors = lower.find("pg_cursors") != std::string::npos;
@@ -86,7 +86,7 @@ std::shared_ptr<const query::SettingValues> Session::settings_for(std::string_vi
 }
 
 // Cursors that routines have left open in the block.
-void Session::take_open_cursors() {
+void CursorSession::take_open_cursors() {
   if (open_ == nullptr) return;
   for (query::OpenCursor& cursor : open_->take_cursors()) {
     auto portal = std::make_shared<Portal>();
@@ -103,7 +103,7 @@ void Session::take_open_cursors() {
   }
 }
 
-std::shared_ptr<Session::Portal> Session::find_cursor(const std::string& name) {
+std::shared_ptr<CursorSession::Portal> CursorSession::find_cursor(const std::string& name) {
   auto found = portals_.find(name);
   if (found == portals_.end()) {
     take_open_cursors();
@@ -112,4 +112,4 @@ std::shared_ptr<Session::Portal> Session::find_cursor(const std::string& name) {
   return found == portals_.end() ? nullptr : found->second;
 }
 
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

@@ -1,25 +1,21 @@
-// PREPARE, EXECUTE, DECLARE, FETCH, MOVE and CLOSE as statements: over the same prepared statements and portals that
-// the extended protocol has.
+// PREPARE, EXECUTE, DECLARE, FETCH, MOVE, CLOSE and DISCARD.
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "base/object_name.h"
-#include "postgres/session.h"
 #include "query/declared_parameters.h"
 #include "query/type_numbers.h"
 #include "server/packed.h"
+#include "session/cursor_session.h"
 #include "session/running.h"
 
-namespace scyper::server::postgres {
+namespace scyper::server {
 
 using query::CommandKind;
 using query::SessionCommand;
 
 namespace {
-
-// Rows of a SCROLL cursor lie in the session's memory.
-constexpr size_t kScrollBytesMax = size_t{16} << 20;
 
 Status unknown_cursor(const std::string& name) { return sql_error("34000", "cursor \"" + name + "\" does not exist"); }
 
@@ -133,11 +129,11 @@ Range range_of(query::FetchCommand fetch, int64_t position, int64_t size) {
 
 }  // namespace
 
-Status Session::prepare_by_name(const SessionCommand& command) {
+Status CursorSession::prepare_by_name(const SessionCommand& command) {
   if (statements_.contains(command.name)) {
     return sql_error("42P05", "prepared statement \"" + command.name + "\" already exists");
   }
-  if (statements_.size() >= context_->node->options.postgres_statements_max) {
+  if (statements_.size() >= node_->options.postgres_statements_max) {
     return with_hint(sql_error("53400", "too many prepared statements in this session"),
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
@@ -152,7 +148,8 @@ Status Session::prepare_by_name(const SessionCommand& command) {
 }
 
 // The values of EXECUTE's expressions, as the statement's parameters are assigned them.
-Status Session::convert_arguments(const SessionCommand& command, const Statement& statement, query::ResultSet* values) {
+Status CursorSession::convert_arguments(const SessionCommand& command, const Statement& statement,
+                                        query::ResultSet* values) {
   if (command.values.empty()) return {};
   Statement expressions;
   expressions.command.kind = CommandKind::kQuery;
@@ -172,7 +169,7 @@ Status Session::convert_arguments(const SessionCommand& command, const Statement
   }
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> CursorSession::execute_by_name(const SessionCommand& command) {
   const auto found = statements_.find(command.name);
   if (found == statements_.end()) {
     return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
@@ -195,8 +192,8 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
     const SqlType& given = owned->given.columns[i].type;
     if (given.id == statement->parameters[i].id || owned->arguments[i].null != 0 || !is_string(given.id)) continue;
     const Datum text = owned->arguments[i];
-    SCYPER_RETURN_IF_ERROR(decode_parameter(statement->parameters[i], 0, Format::kText, {text.data(), text.size()},
-                                            &owned->memory, &owned->arguments[i]));
+    SCYPER_RETURN_IF_ERROR(
+        query::parse_value(statement->parameters[i], {text.data(), text.size()}, &owned->memory, &owned->arguments[i]));
   }
   const std::span<const Datum> arguments(owned->arguments);
   SCYPER_ASSIGN_OR_RETURN(auto answer, run_statement(*statement, arguments));
@@ -211,7 +208,7 @@ StatusOr<std::unique_ptr<Answer>> Session::execute_by_name(const SessionCommand&
 }
 
 // CREATE TABLE ... AS EXECUTE: with the prepared statement in place of EXECUTE, and the values in place of parameters.
-StatusOr<std::unique_ptr<Answer>> Session::create_by_execute(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> CursorSession::create_by_execute(const SessionCommand& command) {
   const auto found = statements_.find(command.name);
   if (found == statements_.end())
     return sql_error("26000", "prepared statement \"" + command.name + "\" does not exist");
@@ -233,13 +230,13 @@ StatusOr<std::unique_ptr<Answer>> Session::create_by_execute(const SessionComman
   return make_answer("SELECT 0");  // WITH NO DATA, as PostgreSQL says it here
 }
 
-Status Session::declare(const SessionCommand& command) {
+Status CursorSession::declare(const SessionCommand& command) {
   if (block_ == Block::kNone && !command.is_held)
     return sql_error("25P01", "DECLARE CURSOR can only be used in transaction blocks");
   if (find_cursor(command.name) != nullptr) {
     return sql_error("42P03", "cursor \"" + command.name + "\" already exists");
   }
-  if (portals_.size() >= context_->node->options.postgres_statements_max) {
+  if (portals_.size() >= node_->options.postgres_statements_max) {
     return sql_error("53400", "too many portals in this session");
   }
   SCYPER_RETURN_IF_ERROR(check_kept_bytes(command.body.size()));
@@ -270,8 +267,9 @@ Status Session::declare(const SessionCommand& command) {
 }
 
 // The cursor's query, with what WHERE CURRENT OF has to know where its rows are those of tables.
-StatusOr<Session::StatementPointer> Session::prepare_tracked(const SessionCommand& command, Portal* portal) {
-  const auto catalog = context_->node->engine->catalog();
+StatusOr<CursorSession::StatementPointer> CursorSession::prepare_tracked(const SessionCommand& command,
+                                                                         Portal* portal) {
+  const auto catalog = node_->engine->catalog();
   query::TrackedQuery tracked;
   if (catalog != nullptr) tracked = query::track_rows(*catalog, with_path(command.body));
   if (tracked.tables.empty()) return prepare(command.body, {});
@@ -284,8 +282,8 @@ StatusOr<Session::StatementPointer> Session::prepare_tracked(const SessionComman
 }
 
 // UPDATE and DELETE ... WHERE CURRENT OF, at the row that the cursor stands on now; nullptr: another statement.
-StatusOr<Session::StatementPointer> Session::at_current_row(const Statement& statement) {
-  const auto catalog = statement.command.kind == CommandKind::kOther ? context_->node->engine->catalog() : nullptr;
+StatusOr<CursorSession::StatementPointer> CursorSession::at_current_row(const Statement& statement) {
+  const auto catalog = statement.command.kind == CommandKind::kOther ? node_->engine->catalog() : nullptr;
   if (catalog == nullptr || !query::mentions_current(statement.command.text)) return StatementPointer();
   const auto current = query::find_current_of(*catalog, with_path(statement.command.text));
   if (!current.has_value()) return StatementPointer();
@@ -296,7 +294,7 @@ StatusOr<Session::StatementPointer> Session::at_current_row(const Statement& sta
 }
 
 // A condition that the cursor's row alone fulfils.
-StatusOr<std::string> Session::current_row(const query::CurrentOf& current) {
+StatusOr<std::string> CursorSession::current_row(const query::CurrentOf& current) {
   const std::shared_ptr<Portal> portal = find_cursor(current.cursor);
   if (portal == nullptr || !portal->is_cursor) return unknown_cursor(current.cursor);
   const std::string cursor = "cursor \"" + current.cursor + "\" ";
@@ -326,27 +324,31 @@ StatusOr<std::string> Session::current_row(const query::CurrentOf& current) {
   return condition + ")";
 }
 
-std::vector<query::ResultColumn> Session::shown_columns(const Portal& portal) {
+std::vector<query::ResultColumn> CursorSession::shown_columns(const Portal& portal) {
   std::vector<query::ResultColumn> columns = portal.rows.columns;
   columns.resize(std::min(columns.size(), portal.formats.size()));
   return columns;
 }
 
-// All rows of a SCROLL cursor.
-Status Session::read_cursor(Portal* portal) {
+// All rows of a cursor with SCROLL or WITH HOLD. They lie in the session's memory.
+Status CursorSession::read_cursor(Portal* portal) {
   const Running running(this);
   running.watch(portal->answer.get());
+  size_t others = 0;
+  for (const auto& [name, other] : portals_) {
+    if (other->is_scrolling || other->is_held) others += other->rows.bytes();
+  }
   while (!portal->is_drained) {
     SCYPER_RETURN_IF_ERROR(take_rows(portal));
-    if (portal->rows.bytes() > kScrollBytesMax) {
-      return with_hint(sql_error("53400", "the rows of a SCROLL cursor, or of one WITH HOLD, are limited to 16 MB"),
-                       "Declare it without SCROLL and WITH HOLD.");
+    if (others + portal->rows.bytes() > node_->options.cursor_memory) {
+      return with_hint(sql_error("53400", "the rows of cursors with SCROLL or WITH HOLD need more than cursor_memory"),
+                       "Declare the cursor without SCROLL and WITH HOLD, CLOSE others, or raise cursor_memory.");
     }
   }
   return {};
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::fetch(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> CursorSession::fetch(const SessionCommand& command) {
   const std::shared_ptr<Portal> portal = find_cursor(command.name);
   if (portal == nullptr) return unknown_cursor(command.name);
   if (!portal->is_cursor) return sql_error("0A000", "FETCH of portals of the protocol is not supported");
@@ -388,7 +390,7 @@ StatusOr<std::unique_ptr<Answer>> Session::fetch(const SessionCommand& command) 
   return make_answer(std::move(result));
 }
 
-Status Session::close_cursor(const std::string& name) {
+Status CursorSession::close_cursor(const std::string& name) {
   if (name.empty()) {
     take_open_cursors();
     std::erase_if(portals_, [](const auto& entry) { return entry.second->is_cursor; });
@@ -400,7 +402,7 @@ Status Session::close_cursor(const std::string& name) {
 }
 
 // What a command of the session gives, before it runs.
-StatusOr<std::vector<query::ResultColumn>> Session::columns_of(const SessionCommand& command) {
+StatusOr<std::vector<query::ResultColumn>> CursorSession::columns_of(const SessionCommand& command) {
   if (command.kind == CommandKind::kShow) {
     SCYPER_ASSIGN_OR_RETURN(auto answer, show(command));
     return answer->columns();
@@ -418,7 +420,7 @@ StatusOr<std::vector<query::ResultColumn>> Session::columns_of(const SessionComm
   return std::vector<query::ResultColumn>();
 }
 
-StatusOr<std::unique_ptr<Answer>> Session::run_own_command(const SessionCommand& command) {
+StatusOr<std::unique_ptr<Answer>> CursorSession::run_own_command(const SessionCommand& command) {
   Status status;
   switch (command.kind) {
     case CommandKind::kExecute:
@@ -445,7 +447,7 @@ StatusOr<std::unique_ptr<Answer>> Session::run_own_command(const SessionCommand&
   return make_answer(command.tag);
 }
 
-Status Session::deallocate(const std::string& name) {
+Status CursorSession::deallocate(const std::string& name) {
   if (name.empty()) {
     statements_.clear();
     return {};
@@ -455,7 +457,7 @@ Status Session::deallocate(const std::string& name) {
 }
 
 // DISCARD ALL forgets everything; its parts and the like name what there is nothing of here, but for PLANS.
-Status Session::discard(const SessionCommand& command) {
+Status CursorSession::discard(const SessionCommand& command) {
   if (command.tag == "DISCARD TEMP") {
     if (block_ != Block::kNone) return sql_error("0A000", "DISCARD TEMP in a transaction block is not supported");
     drop_temporary_tables();
@@ -465,8 +467,8 @@ Status Session::discard(const SessionCommand& command) {
   portals_.clear();
   statements_.clear();
   drop_temporary_tables();
-  context_->node->engine->leave_session(settings_->temporary_schema());
+  node_->engine->leave_session(settings_->temporary_schema());
   return settings_->reset("all");
 }
 
-}  // namespace scyper::server::postgres
+}  // namespace scyper::server

@@ -104,6 +104,9 @@ class Binder {
   StatusOr<BoundPtr> bind_cast(const ast::Cast& expr, const Scope* scope);
   StatusOr<BoundPtr> bind_value_function(const ast::ValueFunction& expr);
   StatusOr<BoundPtr> bind_subquery(const ast::Expr& expr, const Scope* scope);
+  Status add_row_bounds(std::vector<BoundPtr>* conjuncts);
+  BoundPtr list_of_array(std::string_view op, bool all, const BoundExpr& left, const BoundExpr& array,
+                         int32_t location);
   StatusOr<BoundPtr> bind_quantified_array(const ast::QuantifiedArray& expr, const Scope* scope);
   StatusOr<BoundPtr> make_any_all(std::string_view op, bool all, BoundPtr left, BoundPtr array, int32_t location);
   StatusOr<BoundPtr> bind_condition(const ast::Expr& expr, const Scope* scope, std::string_view clause);

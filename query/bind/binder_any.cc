@@ -7,6 +7,7 @@
 #include "bind/make.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
+#include "plan/expressions.h"
 #include "runtime/text_match.h"
 #include "storage/json_text_type.h"
 
@@ -163,6 +164,34 @@ StatusOr<BoundPtr> Binder::make_match_any(std::string_view op, bool all, BoundPt
   return result;
 }
 
+// = ANY and <> ALL of an array of constants and variables are IN and NOT IN. nullptr: it is another one.
+BoundPtr Binder::list_of_array(std::string_view op, bool all, const BoundExpr& left, const BoundExpr& array,
+                               int32_t location) {
+  const BoundExpr* list = &array;
+  while (list->kind == BoundKind::kCast) list = list->args[0].get();
+  const bool is_membership = all ? op == "<>" : op == "=";
+  if (!is_membership || list->kind != BoundKind::kArray || list->args.empty()) return nullptr;
+  if (is_volatile(left) || has_subquery(left)) return nullptr;
+  BoundPtr any = make_expr(BoundKind::kOr, make_type(TypeId::kBool), false, location);
+  any->index = kInListOr;
+  for (const BoundPtr& element : list->args) {
+    const BoundExpr* value = element.get();
+    while (value->kind == BoundKind::kCast) value = value->args[0].get();
+    if (value->kind != BoundKind::kConst && value->kind != BoundKind::kVariable) return nullptr;
+    auto given = coerce(clone(*element), element_of(array.type), Coercion::kExplicit);
+    if (!given.ok()) return nullptr;
+    auto equal = make_operator("=", clone(left), *std::move(given), location);
+    if (!equal.ok() || (*equal)->type.id != TypeId::kBool) return nullptr;
+    any->nullable |= (*equal)->nullable;
+    any->args.push_back(*std::move(equal));
+  }
+  if (any->args.size() == 1) any = std::move(any->args[0]);
+  if (!all) return any;
+  BoundPtr negated = make_expr(BoundKind::kNot, make_type(TypeId::kBool), any->nullable, location);
+  negated->args.push_back(std::move(any));
+  return negated;
+}
+
 StatusOr<BoundPtr> Binder::make_any_all(std::string_view op, bool all, BoundPtr left, BoundPtr array,
                                         int32_t location) {
   if (array->type.id == TypeId::kUnknown) {
@@ -175,6 +204,7 @@ StatusOr<BoundPtr> Binder::make_any_all(std::string_view op, bool all, BoundPtr 
   if (find_text_match(op)) return make_match_any(op, all, std::move(left), std::move(array), location);
   if (!is_comparison_name(op))
     return error("0A000", absl::StrCat("operator ", std::string(op), " with ANY or ALL is not supported"), location);
+  if (BoundPtr list = list_of_array(op, all, *left, *array, location); list != nullptr) return list;
   // The comparison is resolved on stand-ins, so that its casts of the left side are known.
   SqlType element = element_of(array->type);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr compare, make_operator(op, std::move(left), make_null(element, location), location));

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/declared_type.h"
+#include "bind/list_lookups.h"
 #include "bind/make.h"
 #include "bind/statement_reads.h"
 #include "parse/sql_parser.h"
@@ -528,6 +529,9 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_dml(const ast::Statement& state
     std::vector<BoundPtr> flat;
     for (auto& conjunct : conjuncts) flatten_and(std::move(conjunct), &flat);
     conjuncts = std::move(flat);
+    if ((*dml)->kind != DmlKind::kInsert)
+      use_list_lookups((*dml)->source.get(), ListUse::kChange,
+                       [this](RelationKind kind) { return new_relation(kind, ""); });
     if ((*dml)->view == nullptr) SCYPER_RETURN_IF_ERROR(bind_constraints(dml->get()));
   }
   if ((*dml)->view != nullptr && (statement_depth_ > 1 || !parts_.empty()))

@@ -194,7 +194,7 @@ std::unique_ptr<Relation> Binder::foreign_relation(const View& table, std::strin
   if (view_depth_ == 0) used_relations_.insert(table.name);
   auto relation = new_relation(RelationKind::kForeign, std::move(alias));
   relation->foreign = table.foreign;
-  relation->foreign_rows = estimate_foreign_rows(*table.foreign, foreign_files_directory_);
+  relation->estimated_rows = estimate_foreign_rows(*table.foreign, foreign_files_directory_);
   for (size_t i = 0; i < table.column_names.size(); i++)
     relation->columns.push_back({table.column_names[i], table.column_types[i], true, false});
   return relation;
@@ -458,6 +458,23 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
   std::vector<BoundPtr>* target = left || right ? &query->from.back().on : &query->where;
   for (auto& conjunct : conjuncts) target->push_back(std::move(conjunct));
   return absl::OkStatus();
+}
+
+// A join whose relations are seen outside: one without a name of its own.
+bool Binder::is_open_join(const ast::FromItem& item) {
+  return item.kind == ast::FromKind::kJoin && node_as<ast::FromJoin>(item).alias.name.empty();
+}
+
+// A full join, or an outer join with a join on its other side?
+bool Binder::needs_tree(const ast::FromItem& item) {
+  return is_open_join(item) && needs_tree_inside(node_as<ast::FromJoin>(item));
+}
+
+bool Binder::needs_tree_inside(const ast::FromJoin& join) {
+  bool left = join.join == ast::JoinKind::kLeft, right = join.join == ast::JoinKind::kRight;
+  if (join.join == ast::JoinKind::kFull || right) return true;
+  if (left && is_open_join(*join.right)) return true;
+  return needs_tree(*join.left) || needs_tree(*join.right);
 }
 
 }  // namespace scyper::query

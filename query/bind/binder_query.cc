@@ -9,6 +9,7 @@
 #include "bind/binder.h"
 #include "bind/expanded_sets.h"
 #include "bind/grouping_sets.h"
+#include "bind/list_lookups.h"
 #include "bind/locking.h"
 #include "bind/make.h"
 #include "bind/target_name.h"
@@ -252,23 +253,6 @@ Status Binder::check_common_tables(const ast::WithClause& with, const Scope* sco
   return absl::OkStatus();
 }
 
-// A join whose relations are seen outside: one without a name of its own.
-bool Binder::is_open_join(const ast::FromItem& item) {
-  return item.kind == ast::FromKind::kJoin && node_as<ast::FromJoin>(item).alias.name.empty();
-}
-
-// A full join, or an outer join with a join on its other side?
-bool Binder::needs_tree(const ast::FromItem& item) {
-  return is_open_join(item) && needs_tree_inside(node_as<ast::FromJoin>(item));
-}
-
-bool Binder::needs_tree_inside(const ast::FromJoin& join) {
-  bool left = join.join == ast::JoinKind::kLeft, right = join.join == ast::JoinKind::kRight;
-  if (join.join == ast::JoinKind::kFull || right) return true;
-  if (left && is_open_join(*join.right)) return true;
-  return needs_tree(*join.left) || needs_tree(*join.right);
-}
-
 Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope* parent, bool keep_unknown,
                                  BoundQuery* query) {
   Scope scope;
@@ -291,7 +275,9 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     aggregate_clause_ = "WHERE";
     SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*select.where, &scope, "WHERE"));
     flatten_and(std::move(where), &query->where);
+    SCYPER_RETURN_IF_ERROR(add_row_bounds(&query->where));
   }
+  use_list_lookups(query, ListUse::kQuery, [this](RelationKind kind) { return new_relation(kind, ""); });
   push_into_locking(query);
   const size_t from_count = query->from.size();
   SCYPER_RETURN_IF_ERROR(lift_select_functions(select.targets, &scope, query));

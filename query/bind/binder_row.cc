@@ -13,6 +13,7 @@
 #include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
+#include "plan/expressions.h"
 #include "query/session_activity.h"
 
 // Comparisons of rows, column by column, and functions over arrays whose element types must agree.
@@ -129,6 +130,29 @@ StatusOr<BoundPtr> Binder::compare_rows(std::string_view op, const ast::Expr& le
     result->args.push_back(std::move(decided));
   }
   return result;
+}
+
+// (a, b) < (x, y) is written as CASE WHEN a = x THEN b < y ELSE a < x END, of which no index knows anything. Where it
+// is true a <= x is, too, whose rows an index of `a` finds.
+Status Binder::add_row_bounds(std::vector<BoundPtr>* conjuncts) {
+  const size_t count = conjuncts->size();
+  for (size_t i = 0; i < count; i++) {
+    const BoundExpr& e = *(*conjuncts)[i];
+    if (e.kind != BoundKind::kCase || e.args.size() != 3 || e.args[0]->kind != BoundKind::kBuiltin ||
+        e.args[2]->kind != BoundKind::kBuiltin || e.args[0]->builtin->op != BuiltinOp::kEqual)
+      continue;
+    const BoundExpr& decided = *e.args[2];
+    const bool is_less = decided.builtin->op == BuiltinOp::kLess;
+    if (!is_less && decided.builtin->op != BuiltinOp::kGreater) continue;
+    const bool is_of_rows = same(*e.args[0]->args[0], *decided.args[0]) && same(*e.args[0]->args[1], *decided.args[1]);
+    const bool has_column = std::any_of(decided.args.begin(), decided.args.end(),
+                                        [](const BoundPtr& side) { return side->kind == BoundKind::kColumn; });
+    if (!is_of_rows || !has_column || is_volatile(decided)) continue;
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr bound,
+                            make_operator(is_less ? "<=" : ">=", clone(*decided.args[0]), clone(*decided.args[1]), -1));
+    conjuncts->push_back(std::move(bound));
+  }
+  return absl::OkStatus();
 }
 
 // A text that equal rows have in common: numbers are written without the zeros and signs in which equal ones differ.

@@ -116,7 +116,7 @@ struct Relation {
                                                 // kFunction: one kUserCall, or none and `common`, a part
                                                 // kFeed (ExecContext::feed): none
   std::shared_ptr<const ForeignTable> foreign;  // kForeign
-  double foreign_rows = 0;                      // estimated
+  double estimated_rows = 0;                    // kForeign, kUnnest; 0: not known
   std::shared_ptr<CommonQuery> common;          // kCommon, kFunction
   bool computes_common = false;  // kCommon that is recursive and reads columns around: computed here alone
   std::vector<RelationColumn> columns;

@@ -88,6 +88,7 @@ void add_array_functions(BuiltinTable* t) {
     fill.result_type = array_of_first;
   }
   add("array_remove", {T::kArray, T::kUnknown}, T::kArray, k_fn_array_remove, same_as_first);
+  add(" distinct elements", {T::kArray}, T::kArray, k_fn_array_distinct, same_as_first);
   add("array_replace", {T::kArray, T::kUnknown, T::kUnknown}, T::kArray, k_fn_array_replace, same_as_first);
   add("array_to_string", {T::kArray, T::kText}, T::kText, k_fn_array_to_string, nullptr);
   add("array_to_string", {T::kArray, T::kText, T::kText}, T::kText, k_fn_array_to_string, nullptr);

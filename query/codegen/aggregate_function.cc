@@ -33,11 +33,34 @@ size_t strict_arguments(const Aggregate& aggregate) {
   return aggregate.kind >= AggregateKind::kCovarPop && aggregate.kind <= AggregateKind::kRegrIntercept ? 2 : 1;
 }
 
+namespace {
+
+bool is_ordered_by_integers(const SqlType& type) {
+  return is_integer(type.id) || is_float(type.id) || is_moment(type.id) || type.id == TypeId::kTime ||
+         (type.id == TypeId::kNumeric && type.precision > 0 && type.precision <= kMaxPrecision64);
+}
+
+// Percentiles and modes of values that are 64 bits (runtime/ordered_values.cc). Their state is the address of these.
+bool keeps_values(const Aggregate& aggregate) {
+  const bool is_known = aggregate.kind == AggregateKind::kMode || aggregate.kind == AggregateKind::kPercentileCont ||
+                        aggregate.kind == AggregateKind::kPercentileDisc;
+  return is_known && !aggregate.distinct && aggregate.order.size() == 1 && aggregate.order[0].output == 0 &&
+         is_ordered_by_integers(aggregate.args[0]->type);
+}
+
+}  // namespace
+
 void Generator::step_aggregate(const Aggregate& aggregate, const Values& args, Reg state) {
-  if (aggregate.collects())
+  if (keeps_values(aggregate)) {
+    std::vector<SqlType> types;
+    for (const Value& arg : args) types.push_back(arg.type);
+    const Reg count = constant(Type::kI64, static_cast<int64_t>(args.size()));
+    check(b_.call(k_rt_ordered_add, {context(), state, store_row(args), data_of(types), count}));
+  } else if (aggregate.collects()) {
     collect_row(args, state);
-  else
+  } else {
     accumulate(aggregate, args, state);
+  }
   Reg count = b_.load(Type::kI64, state, kAggregateCount);
   b_.store(state, kAggregateCount, b_.binary(Op::kAdd, count, constant(Type::kI64, 1)));
 }
@@ -250,6 +273,14 @@ void Generator::accumulate_extreme(const Aggregate& aggregate, const Value& valu
 }
 
 Value Generator::finish_aggregate(const Aggregate& aggregate, Reg state) {
+  if (keeps_values(aggregate)) {
+    Reg out = b_.frame_address(b_.reserve_frame(sizeof(Datum)));
+    const Reg kind = constant(Type::kI64, static_cast<int64_t>(aggregate.kind));
+    const Reg descending = constant(Type::kI64, aggregate.order[0].descending ? 1 : 0);
+    const Reg type = data_of(std::vector<SqlType>{aggregate.args[0]->type});
+    check(b_.call(k_rt_ordered_finish, {context(), state, kind, type, descending, out}));
+    return load_datum(out, 0, aggregate.type, true, true);
+  }
   return aggregate.collects() ? finish_collected(aggregate, state) : finish_plain(aggregate, state);
 }
 

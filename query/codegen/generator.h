@@ -144,8 +144,8 @@ class Generator {
   void store_cell(const RowSource& source, uint32_t column, const Value& value);
 
   // --- queries (query.cc, join.cc, scan.cc, aggregate.cc) ---
-  void gen_query(const BoundQuery& query, const Consumer& consume);
-  void gen_plain_query(const BoundQuery& query, const Consumer& consume);
+  void gen_query(const BoundQuery& query, const Consumer& consume, bool is_one_row = false);
+  void gen_plain_query(const BoundQuery& query, const Consumer& consume, bool is_one_row);
   void gen_unsorted(const BoundQuery& query, JoinPlan* plan,
                     const Consumer& consume);  // before DISTINCT, ORDER BY, LIMIT
   void gen_aggregation(const BoundQuery& query, JoinPlan* plan, const Consumer& consume);
@@ -261,8 +261,6 @@ class Generator {
     if (next_relation_ < program_.relation_count) next_relation_ = program_.relation_count;
     return next_relation_++;
   }
-  bool is_simple(const BoundQuery& query, const std::set<uint32_t>& known) const;
-  static bool is_long(const BoundQuery& query, const JoinPlan& plan);
   void gen_planned(const BoundQuery& query, const Consumer& consume);
   void gen_node(const PlanNode& node, const Body& body);
   void gen_counted(const PlanNode& node, const Body& body);

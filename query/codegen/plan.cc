@@ -9,98 +9,13 @@
 #include "plan/expressions.h"
 #include "plan/planner.h"
 #include "plan/rounds.h"
-#include "query/local_indexes.h"
 #include "runtime/spill.h"
 #include "runtime/tuple_sort.h"
-#include "storage/statistics.h"
 
 namespace scyper::query {
 
 using ir::Op;
 using ir::Type;
-
-namespace {
-constexpr int kGoodAccess = 10;  // AccessPath::score of an equality on an index's first column
-
-// Estimated rows that one lookup through the step's path finds; 1 where statistics do not tell.
-double rows_of_lookup(const JoinStep& step) {
-  if (step.kind != JoinStep::Kind::kTable || step.path.kind == AccessKind::kPoint) return 1;
-  const storage::Table& table = *step.entry->relation->table;
-  const auto statistics = table.statistics();
-  if (statistics == nullptr || statistics->sampled == 0) return 1;
-  double rows = static_cast<double>(table.live_tuples());
-  for (const KeyPart& part : step.path.equal)
-    if (part.column < statistics->columns.size()) rows /= std::max(1.0, statistics->columns[part.column].distinct);
-  return std::max(1.0, rows);
-}
-
-// Queries on snapshots are planned again as tables grow. For them a range of so many rows is compared with a scan,
-// which leaves out chunks by their bounds. Statements of transactions keep their plans and their ranges.
-bool is_wide(const JoinStep& step) {
-  constexpr double kRowsMax = 2000;
-  return LocalIndexUse::is_on() && step.path.kind == AccessKind::kRange && rows_of_lookup(step) > kRowsMax;
-}
-
-// The query reads one table, in the order that is asked for or in any. The scan stops when LIMIT is reached.
-bool stops_early(const BoundQuery& query, const JoinPlan& plan) {
-  constexpr int64_t kInOrderMax = 10'000;  // sorting beats more single rows by an index
-  const bool is_large = query.limit != nullptr && query.limit->kind == BoundKind::kConst && !query.order.empty() &&
-                        (query.limit->value.null || query.limit->value.lo > kInOrderMax);
-  return !is_large && query.limit != nullptr && plan.steps.size() == 1 &&
-         plan.steps[0].kind == JoinStep::Kind::kTable && plan.steps[0].filters.empty() &&
-         plan.constant_filters.empty() && (query.order.empty() || plan.ordered) && !query.aggregated &&
-         query.groups.empty() && !query.distinct;
-}
-
-bool has_simple_shape(const BoundQuery& query) {
-  return query.set == SetOp::kNone && (!query.distinct || query.order.empty()) && query.joins.empty() &&
-         query.grouping_sets.empty() && query.distinct_on.empty() && query.windows.empty() && !query.with_ties;
-}
-}  // namespace
-
-bool Generator::is_long(const BoundQuery& query, const JoinPlan& plan) {
-  constexpr double kRowsMax = 5000;  // some 100 ns a row
-  if (stops_early(query, plan)) return false;
-  double rows = 1;
-  for (const JoinStep& step : plan.steps) rows *= rows_of_lookup(step);
-  return rows > kRowsMax;
-}
-
-// Point accesses and small joins through indexes need no planning: the pipeline of join_plan.h runs them as they are
-// written.
-bool Generator::is_simple(const BoundQuery& query, const std::set<uint32_t>& known) const {
-  if (!has_simple_shape(query)) return false;
-  JoinPlan plan = plan_joins(query, known);
-  const bool stops = stops_early(query, plan);
-  for (const auto& step : plan.steps) {
-    bool good = step.kind == JoinStep::Kind::kTable
-                    ? stops || (step.path.score >= kGoodAccess && !is_wide(step))
-                    : step.kind == JoinStep::Kind::kSeries || step.kind == JoinStep::Kind::kUnnest ||
-                          step.kind == JoinStep::Kind::kFunction || step.kind == JoinStep::Kind::kFeed ||
-                          step.kind == JoinStep::Kind::kValues;
-    if (!good) return false;
-  }
-  std::set<uint32_t> inner = known;
-  for (const auto& entry : query.from) inner.insert(entry.relation->id);
-  bool simple = true;
-  std::function<void(const BoundExpr&)> look = [&](const BoundExpr& e) {
-    if (e.query != nullptr) simple &= is_simple(*e.query, inner) && (query.from.empty() || !computes_once(*e.query));
-    for (const auto& arg : e.args) look(*arg);
-  };
-  for (const auto& entry : query.from) {
-    for (const auto& e : entry.on) look(*e);
-    for (const auto& argument : entry.relation->arguments) look(*argument);
-    for (const auto& row : entry.relation->rows)
-      for (const auto& value : row) look(*value);
-  }
-  for (const auto& e : query.where) look(*e);
-  for (const auto& e : query.groups) look(*e);
-  for (const auto& aggregate : query.aggregates)
-    for (const auto& arg : aggregate.args) look(*arg);
-  for (const auto& e : query.having) look(*e);
-  for (const auto& output : query.outputs) look(*output.expr);
-  return simple;
-}
 
 namespace {
 bool reads(const PlanNode& node, const SharedPlan& shared) {

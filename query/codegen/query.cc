@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/invariant.h"
 #include "codegen/generator.h"
+#include "codegen/simple_query.h"
 
 namespace scyper::query {
 
@@ -47,22 +48,22 @@ bool shows_places(const BoundQuery& query, const JoinPlan& plan) {
 }
 }  // namespace
 
-void Generator::gen_query(const BoundQuery& query, const Consumer& consume) {
+void Generator::gen_query(const BoundQuery& query, const Consumer& consume, bool is_one_row) {
   check_stack();
   poll_work();
   if (query.with != nullptr) return gen_changing_query(query, consume);
-  gen_plain_query(query, consume);
+  gen_plain_query(query, consume, is_one_row);
 }
 
-void Generator::gen_plain_query(const BoundQuery& query, const Consumer& consume) {
-  if (!is_simple(query, known_relations())) return gen_planned(query, consume);
+void Generator::gen_plain_query(const BoundQuery& query, const Consumer& consume, bool is_one_row) {
+  if (!is_simple(query, known_relations(), is_one_row)) return gen_planned(query, consume);
   Block done = b_.new_block();
   // what enclosing queries grouped is not what this one refers to, but for correlated references, which keep their
   // values
   Consumer last = limited(query, done, consume);
   JoinPlan plan = plan_joins(query, known_relations());
   resources_.footprint.is_planned |= shows_places(query, plan);
-  resources_.footprint.is_long |= is_long(query, plan);
+  resources_.footprint.is_long |= !is_one_row && is_long(query, plan);
   auto produce = [&](const Consumer& rows) {
     gen_unsorted(query, &plan, query.distinct ? deduplicated(query, rows) : rows);
   };

@@ -137,10 +137,11 @@ Value Generator::run_exists(const BoundExpr& expr) {
   Value result = new_variable(expr.type, false);
   b_.assign(result.a, constant(Type::kI8, 0));
   Block done = b_.new_block();
-  gen_query(own.query(), [&](const Values&) {
+  const auto found = [&](const Values&) {
     b_.assign(result.a, constant(Type::kI8, 1));
     b_.jump(done);
-  });
+  };
+  gen_query(own.query(), found, /*is_one_row=*/true);
   if (!b_.terminated()) b_.jump(done);
   b_.set_block(done);
   return result;

@@ -125,7 +125,7 @@ void Generator::gen_changing_query(const BoundQuery& query, const Consumer& cons
     b_.assign(count, row_count_);
     const TriggeredCode::State around =
         triggered_.open(nullptr, query.with.get(), [this](const auto& table) { return table_number(table); });
-    gen_with(*query.with, nullptr, [&] { gen_plain_query(query, keep); });
+    gen_with(*query.with, nullptr, [&] { gen_plain_query(query, keep, false); });
     triggered_.close(around);
     b_.assign(row_count_, count);
   };

@@ -239,14 +239,12 @@ bool is_descending(const storage::IndexDef& index, size_t key) {
   return !index.descending.empty() && index.descending[key];
 }
 
-// Read forwards or backwards.
-bool delivers_order(const storage::IndexDef& index, const storage::TableSchema& schema, size_t equal,
-                    const WantedOrder& order) {
+// Read forwards or backwards. NULLs are the greatest keys, as they are the greatest values.
+bool delivers_order(const storage::IndexDef& index, size_t equal, const WantedOrder& order) {
   if (order.columns.empty() || order.columns.size() + equal > index.columns.size()) return false;
   for (size_t i = 0; i < order.columns.size(); i++) {
     if (index.columns[equal + i] != order.columns[i]) return false;
     if (is_descending(index, equal + i) != is_descending(index, equal)) return false;
-    if (!schema.columns[order.columns[i]].not_null) return false;
   }
   return true;
 }
@@ -321,7 +319,7 @@ AccessPath choose_access(const Relation& relation, const std::vector<const Bound
         path.has_to = path.bounds.size() > lower;
       }
       path.score += static_cast<int>(equal) * 10;
-      path.ordered = one_partition && delivers_order(index, schema, equal, order);
+      path.ordered = one_partition && delivers_order(index, equal, order);
       if (path.ordered) path.score += 5, path.backward = order.descending != is_descending(index, equal);
     }
     if (path.score > best.score) best = std::move(path);

@@ -50,7 +50,7 @@ BuiltinOp mirrored(BuiltinOp op);
 // A cast of an integer to a larger one: it keeps the value and cannot fail.
 bool widens_integer(const BoundExpr& expr);
 // The best way into `relation` when the relations in `bound` are known. order: columns of this relation that the result
-// should be ordered by (all ascending or all descending), empty = any order.
+// should be ordered by (all ascending, NULLs last, or all descending, NULLs first), empty = any order.
 struct WantedOrder {
   std::vector<uint32_t> columns;
   bool descending = false;

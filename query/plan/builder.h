@@ -68,6 +68,9 @@ class PlanBuilder {
   // Replaces subqueries of an expression by columns of joins that it puts on the tree.
   void place_subqueries(BoundPtr* expr, PlanPtr* tree, Asked asked);
   bool join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKind kind, BoundPtr* mark);
+  bool join_null_aware(PlanPtr* tree, Built* built, const BoundExpr& subquery, BoundPtr* mark);
+  std::shared_ptr<SharedPlan> share_values(PlanPtr root, BoundPtr value);
+  PlanPtr read_values(const std::shared_ptr<SharedPlan>& shared);
   // Gives the relations of a copied query names of their own where the plan has them already.
   bool rename_copy(BoundQuery* query);
   // A subquery stays where it is: copies of it that come later get other names.

@@ -116,6 +116,7 @@ bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKi
                                  [](const auto& e) { return is_volatile(*e) || has_subquery(*e); });
   if (!exists && draws) name_outputs(&built);  // once for each of its rows, not for each pair
   if (!Unnesting(tree, next_relation_, &shared_).can(*built.root)) return give_up();
+  if (kind == JoinKind::kMark && !draws && join_null_aware(tree, &built, subquery, mark)) return true;
   std::vector<BoundPtr> conjuncts, doubtful;
   for (const auto& arg : subquery.args) {
     BoundPtr copy = clone(*arg);
@@ -144,6 +145,107 @@ bool PlanBuilder::join_subquery(PlanPtr* tree, const BoundExpr& subquery, JoinKi
     join->relation = new_relation();
     *mark = make_reference({join->relation, 0}, make_type(TypeId::kBool), doubts);
   }
+  return true;
+}
+
+namespace {
+
+BoundPtr make_case(std::vector<BoundPtr> args) {
+  BoundPtr result = make_expr(BoundKind::kCase, make_type(TypeId::kBool), true, -1);
+  result->args = std::move(args);
+  return result;
+}
+
+BoundPtr is_null(BoundPtr value) {
+  BoundPtr result = make_expr(BoundKind::kIsNull, make_type(TypeId::kBool), false, -1);
+  result->args.push_back(std::move(value));
+  return result;
+}
+
+BoundPtr truth(bool value) { return make_constant(make_type(TypeId::kBool), int_datum(value ? 1 : 0), -1); }
+
+}  // namespace
+
+// The rows of a plan, computed once, for several readers. Its only column is `value`.
+std::shared_ptr<SharedPlan> PlanBuilder::share_values(PlanPtr root, BoundPtr value) {
+  auto shared = std::make_shared<SharedPlan>();
+  shared->number = new_relation();
+  PlanPtr map = make_node(PlanKind::kMap);
+  map->relation = new_relation();
+  map->exprs.push_back(std::move(value));
+  map->inputs.push_back(std::move(root));
+  shared->plan = std::move(map);
+  shared_.push_back(shared);
+  return shared;
+}
+
+PlanPtr PlanBuilder::read_values(const std::shared_ptr<SharedPlan>& shared) {
+  const BoundExpr& value = *shared->plan->exprs[0];
+  PlanPtr reader = make_node(PlanKind::kShared);
+  reader->relation = new_relation();
+  reader->shared = shared;
+  reader->columns.push_back({{shared->plan->relation, 0}, value.type, value.nullable});
+  return reader;
+}
+
+// x IN (SELECT y ...) as a value, where NULL may decide and nothing in the subquery depends on the row. A mark says
+// whether some y is equal. Where none is, the numbers of the rows and of those that are not NULL tell FALSE from NULL.
+// false: it is not of this kind.
+bool PlanBuilder::join_null_aware(PlanPtr* tree, Built* built, const BoundExpr& subquery, BoundPtr* mark) {
+  if (subquery.kind != BoundKind::kInSubquery || subquery.args.size() != 1 || !subquery.args[0]->nullable) return false;
+  BoundPtr equality = clone(*subquery.args[0]);
+  const BoundExpr *x = nullptr, *y = nullptr;
+  bool is_null_safe = false;
+  if (!is_equality(*equality, &x, &y, &is_null_safe) || is_null_safe || equality->kind != BoundKind::kBuiltin)
+    return false;
+  if (x->type.id != y->type.id || x->type.id == TypeId::kArray || has_subquery(*equality) || is_volatile(*x))
+    return false;
+  const Unnesting unnesting(tree, next_relation_, &shared_);
+  const bool is_correlated = unnesting.is_correlated(*built->root) ||
+                             std::any_of(built->outputs.begin(), built->outputs.end(),
+                                         [&](const BoundPtr& e) { return unnesting.is_correlated(*e); });
+  if (is_correlated) return false;
+  rewrite(&equality->args[1], [&](BoundPtr* e) {
+    if ((*e)->kind != BoundKind::kSubqueryOutput) return false;
+    const bool nullable = (*e)->nullable;
+    *e = clone(*built->outputs[(*e)->index]);
+    (*e)->nullable |= nullable;
+    return true;
+  });
+  const auto shared = share_values(std::move(built->root), std::move(equality->args[1]));
+  PlanPtr values = read_values(shared), rows = read_values(shared);
+  const PlanColumn column = values->columns[0];
+  equality->args[1] = make_reference({values->relation, 0}, column.type, column.nullable);
+  BoundPtr left = clone(*equality->args[0]);
+  *tree = make_join(JoinKind::kMark, std::move(*tree), std::move(values));
+  (*tree)->relation = new_relation();
+  (*tree)->conjuncts.push_back(std::move(equality));
+  BoundPtr is_found = make_reference({(*tree)->relation, 0}, make_type(TypeId::kBool), false);
+
+  PlanPtr group = make_node(PlanKind::kGroup);
+  group->relation = new_relation();
+  group->aggregates.push_back(count_rows());
+  group->aggregates.push_back(count_rows());
+  group->aggregates[1].kind = AggregateKind::kCount;
+  group->aggregates[1].arity = 1;
+  group->aggregates[1].args.push_back(make_reference({rows->relation, 0}, column.type, column.nullable));
+  group->inputs.push_back(std::move(rows));
+  const auto count = [&](uint32_t number) {
+    return make_reference({group->relation, number}, make_type(TypeId::kInt8), false);
+  };
+  std::vector<BoundPtr> doubts;
+  doubts.push_back(is_null(std::move(left)));
+  doubts.push_back(make_not(make_equal(count(0), count(1))));
+  std::vector<BoundPtr> branches;
+  branches.push_back(std::move(is_found));
+  branches.push_back(truth(true));
+  branches.push_back(make_equal(count(0), make_constant(make_type(TypeId::kInt8), int_datum(0), -1)));
+  branches.push_back(truth(false));
+  branches.push_back(make_or(std::move(doubts)));
+  branches.push_back(make_null(make_type(TypeId::kBool), -1));
+  branches.push_back(truth(false));
+  *mark = make_case(std::move(branches));
+  add_inner(tree, std::move(group));
   return true;
 }
 

@@ -15,6 +15,7 @@
 namespace scyper::query {
 
 namespace {
+constexpr double kFunctionRows = 100;
 constexpr double kForeignRowNs = 100;  // to parse a row of a file, about
 constexpr double kPatternNs = 12;      // to compare a text with a pattern
 constexpr double kCaseNs = 4;          // which branch is taken is often guessed wrong
@@ -71,8 +72,9 @@ void PhysicalPlanner::visit(PlanPtr* node) {
     case PlanKind::kValues:
       return take(static_cast<double>(n.outputs.size()));
     case PlanKind::kFunction:
-      if (n.source->kind != RelationKind::kForeign) return take(100);
-      take(n.source->foreign_rows);
+      if (n.source->kind != RelationKind::kForeign)
+        return take(n.source->estimated_rows > 0 ? n.source->estimated_rows : kFunctionRows);
+      take(n.source->estimated_rows);
       n.cost += n.rows * kForeignRowNs;
       return;
     case PlanKind::kSubquery:

@@ -1,10 +1,13 @@
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "bind/bound.h"
 #include "codegen/aggregate_state.h"
 #include "runtime/memory.h"
+#include "runtime/ordered_sets.h"
 #include "runtime/runtime.h"
 #include "types/big_number.h"
 #include "types/datum_text.h"
@@ -289,14 +292,13 @@ void find_mode(const RowBuffer& rows, Datum* out) {
 
 }  // namespace
 
-int32_t find_percentile(ExecContext* c, AggregateKind which, const RowBuffer& rows, double fraction, Datum* out) {
+int32_t pick_percentile(ExecContext* c, AggregateKind which, const SqlType& type, double count, double fraction,
+                        const std::function<Datum(double)>& value, Datum* out) {
   if (!(fraction >= 0 && fraction <= 1)) {
     char message[80];
     std::snprintf(message, sizeof(message), "percentile value %g is not between 0 and 1", fraction);
     return c->fail("22003", message);
   }
-  auto value = [&](double row) -> const Datum& { return rows.rows[static_cast<int64_t>(row) * rows.width]; };
-  double count = static_cast<double>(rows.count);
   if (which == AggregateKind::kPercentileDisc) {
     double row = std::ceil(fraction * count);
     *out = value(row < 1 ? 0 : row - 1);
@@ -305,7 +307,26 @@ int32_t find_percentile(ExecContext* c, AggregateKind which, const RowBuffer& ro
   double position = fraction * (count - 1);
   double first = std::floor(position), second = std::ceil(position);
   if (first == second) return *out = value(first), 0;
-  return interpolate(c, rows.types[0], value(first), value(second), position - first, out);
+  return interpolate(c, type, value(first), value(second), position - first, out);
+}
+
+int32_t find_percentiles(ExecContext* c, AggregateKind which, const SqlType& type, const Datum& fraction,
+                         const SqlType& fraction_type, const std::function<int32_t(double, Datum*)>& find, Datum* out) {
+  *out = null_datum();
+  if (fraction.null) return 0;
+  if (fraction_type.id != TypeId::kArray) return find(float8(fraction), out);
+  const ArrayValue* fractions = array_of(fraction);
+  SqlType element =
+      which == AggregateKind::kPercentileCont && type.id != TypeId::kInterval ? make_type(TypeId::kFloat8) : type;
+  std::vector<Datum> results(static_cast<size_t>(fractions->size), null_datum());
+  for (size_t i = 0; i < results.size(); i++) {
+    if (fractions->elements[i].null) continue;
+    int32_t failed = find(float8(fractions->elements[i]), &results[i]);
+    if (failed != 0) return failed;
+  }
+  int32_t failed = rt_array_make(c, &element, results.data(), static_cast<int64_t>(results.size()));
+  if (failed == 0) *out = Datum{c->value[0], 0, 0, 0, {}};
+  return failed;
 }
 
 // Order of a row and of the one that is not there.
@@ -403,21 +424,11 @@ int32_t rt_ordered_set(ExecContext* c, int64_t kind, const RowBuffer* rows, cons
   auto which = static_cast<AggregateKind>(kind);
   if (is_hypothetical(which)) return find_place(which, *rows, keys, out), 0;
   if (which == AggregateKind::kMode) return find_mode(*rows, out), 0;
-  if (rows->rows[1].null) return 0;
-  if (rows->types[1].id != TypeId::kArray) return find_percentile(c, which, *rows, float8(rows->rows[1]), out);
-  const ArrayValue* fractions = array_of(rows->rows[1]);
-  SqlType element = which == AggregateKind::kPercentileCont && rows->types[0].id != TypeId::kInterval
-                        ? make_type(TypeId::kFloat8)
-                        : rows->types[0];
-  std::vector<Datum> results(static_cast<size_t>(fractions->size), null_datum());
-  for (size_t i = 0; i < results.size(); i++) {
-    if (fractions->elements[i].null) continue;
-    int32_t failed = find_percentile(c, which, *rows, float8(fractions->elements[i]), &results[i]);
-    if (failed != 0) return failed;
-  }
-  int32_t failed = rt_array_make(c, &element, results.data(), static_cast<int64_t>(results.size()));
-  if (failed == 0) *out = Datum{c->value[0], 0, 0, 0, {}};
-  return failed;
+  const auto value = [&](double row) -> Datum { return rows->rows[static_cast<int64_t>(row) * rows->width]; };
+  const auto find = [&](double fraction, Datum* result) {
+    return pick_percentile(c, which, rows->types[0], static_cast<double>(rows->count), fraction, value, result);
+  };
+  return find_percentiles(c, which, rows->types[0], rows->rows[1], rows->types[1], find, out);
 }
 
 }  // extern "C"

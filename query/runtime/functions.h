@@ -47,7 +47,7 @@ namespace scyper::query {
 #define SCYPER_ARRAY_FUNCTIONS(X) \
   X(array_cat) X(array_prepend) X(array_position) X(array_positions) X(array_remove) X(array_replace) \
   X(array_to_string) X(string_to_array) X(array_ndims) X(array_dims) X(array_contains) X(array_contained) \
-  X(array_overlaps) X(trim_array) X(array_fill) X(array_slice) X(array_set_element) X(array_set_slice) \
+  X(array_overlaps) X(trim_array) X(array_fill) X(array_slice) X(array_distinct) X(array_set_element) X(array_set_slice) \
   X(series) X(enum_first) X(enum_last) X(enum_range)
 #define SCYPER_SEQUENCE_FUNCTIONS(X) X(nextval) X(nextval_of_id) X(permitted_sequence) X(setval) X(currval) X(lastval)
 #define SCYPER_ZONE_FUNCTIONS(X) \

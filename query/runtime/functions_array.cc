@@ -142,6 +142,20 @@ SCYPER_FUNCTION(array_remove) {
   if (result->size == 0) result->lower_bound = 1;
   return give_array(out, result);
 }
+// Those that are not NULL, each once, in ascending order.
+SCYPER_FUNCTION(array_distinct) {
+  if (args[0].null) return give_null(out);
+  const ArrayValue* array = array_of(args[0]);
+  ArrayValue* result = new_array(c, array->size, array->element);
+  if (result == nullptr) return fail_memory(c);
+  const SqlType type = element_of(types[0]);
+  Datum* end = std::copy_if(array->elements, array->elements + array->size, result->elements,
+                            [](const Datum& value) { return value.null == 0; });
+  std::sort(result->elements, end, [&](const Datum& a, const Datum& b) { return compare_datums(type, a, b) < 0; });
+  end = std::unique(result->elements, end, [&](const Datum& a, const Datum& b) { return equal_datums(type, a, b); });
+  result->size = static_cast<int32_t>(end - result->elements);
+  return give_array(out, result);
+}
 SCYPER_FUNCTION(array_replace) {
   if (args[0].null) return give_null(out);
   const ArrayValue* array = array_of(args[0]);

@@ -561,6 +561,8 @@ uint8_t rt_rows_same(const RowBuffer*, int64_t, int64_t) noexcept;
 int32_t rt_aggregate_step(ExecContext*, void*, int64_t, const Datum*, const SqlType*) noexcept;
 int32_t rt_aggregate_finish(ExecContext*, const void*, int64_t, const SqlType*, Datum*) noexcept;
 int32_t rt_ordered_set(ExecContext*, int64_t, const RowBuffer*, const SortKey*, Datum*) noexcept;
+int32_t rt_ordered_add(ExecContext*, void*, const Datum*, const SqlType*, int64_t) noexcept;
+int32_t rt_ordered_finish(ExecContext*, const void*, int64_t, const SqlType*, int64_t, Datum*) noexcept;
 }
 SCYPER_RUNTIME_FUNCTIONS(SCYPER_DEFINE_RUNTIME)
 #undef SCYPER_DEFINE_RUNTIME

@@ -8,6 +8,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/expanded_sets.h"
+#include "bind/extreme_lookups.h"
 #include "bind/grouping_sets.h"
 #include "bind/list_lookups.h"
 #include "bind/locking.h"
@@ -313,6 +314,7 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
   aggregate_clause_ = "GROUP BY";
   SCYPER_RETURN_IF_ERROR(check_recursive_aggregates(*query));
   SCYPER_RETURN_IF_ERROR(bind_group_by(select, &scope, query));
+  use_extreme_lookups(query, &query_count_, &program_->relation_count);
   aggregate_clause_ = "LIMIT";
   return bind_limit(select, &scope, query);
 }

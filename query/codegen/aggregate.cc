@@ -115,7 +115,9 @@ void Generator::update_aggregate(const Aggregate& aggregate, Reg state, Reg grou
     b_.set_block(accept);
   }
   Values args;
-  for (const auto& arg : aggregate.args) args.push_back(gen(*arg));
+  // step_aggregate() computes a percentile's fraction once
+  const size_t count = keeps_values(aggregate) ? 1 : aggregate.args.size();
+  for (size_t i = 0; i < count; i++) args.push_back(gen(*aggregate.args[i]));
   for (size_t i = 0; i < strict_arguments(aggregate); i++) {
     if (args[i].null == ir::kNoReg) continue;
     Block present = b_.new_block();

@@ -40,7 +40,8 @@ bool is_ordered_by_integers(const SqlType& type) {
          (type.id == TypeId::kNumeric && type.precision > 0 && type.precision <= kMaxPrecision64);
 }
 
-// Percentiles and modes of values that are 64 bits (runtime/ordered_values.cc). Their state is the address of these.
+}  // namespace
+
 bool keeps_values(const Aggregate& aggregate) {
   const bool is_known = aggregate.kind == AggregateKind::kMode || aggregate.kind == AggregateKind::kPercentileCont ||
                         aggregate.kind == AggregateKind::kPercentileDisc;
@@ -48,14 +49,22 @@ bool keeps_values(const Aggregate& aggregate) {
          is_ordered_by_integers(aggregate.args[0]->type);
 }
 
-}  // namespace
+void Generator::step_ordered(const Aggregate& aggregate, const Value& value, Reg state) {
+  Block begin = b_.new_block(), add = b_.new_block();
+  b_.branch(b_.compare(Op::kEq, b_.load(Type::kPtr, state), b_.null_pointer()), begin, add, 2);
+  b_.set_block(begin);
+  const bool has_fraction = aggregate.args.size() > 1;
+  const Reg fraction = has_fraction ? store_row({gen(*aggregate.args[1])}) : b_.null_pointer();
+  const SqlType type = has_fraction ? aggregate.args[1]->type : make_type(TypeId::kFloat8);
+  check(b_.call(k_rt_ordered_begin, {context(), state, fraction, data_of(std::vector<SqlType>{type})}));
+  b_.jump(add);
+  b_.set_block(add);
+  check(b_.call(k_rt_ordered_add, {context(), state, store_row({value}), data_of(std::vector<SqlType>{value.type})}));
+}
 
 void Generator::step_aggregate(const Aggregate& aggregate, const Values& args, Reg state) {
   if (keeps_values(aggregate)) {
-    std::vector<SqlType> types;
-    for (const Value& arg : args) types.push_back(arg.type);
-    const Reg count = constant(Type::kI64, static_cast<int64_t>(args.size()));
-    check(b_.call(k_rt_ordered_add, {context(), state, store_row(args), data_of(types), count}));
+    step_ordered(aggregate, args[0], state);
   } else if (aggregate.collects()) {
     collect_row(args, state);
   } else {

@@ -18,4 +18,8 @@ constexpr int64_t kAggregateCount = sizeof(Datum);           // int64: inputs so
 // How many leading arguments a row must have not NULL to count.
 size_t strict_arguments(const Aggregate& aggregate);
 
+// Percentiles and modes of values that are 64 bits (runtime/ordered_values.cc). Their state is the address of these. A
+// row has the value only.
+bool keeps_values(const Aggregate& aggregate);
+
 }  // namespace scyper::query

@@ -149,8 +149,8 @@ class Generator {
   void gen_unsorted(const BoundQuery& query, JoinPlan* plan,
                     const Consumer& consume);  // before DISTINCT, ORDER BY, LIMIT
   void gen_aggregation(const BoundQuery& query, JoinPlan* plan, const Consumer& consume);
-  void gen_sorted(const BoundQuery& query, const std::function<void(const Consumer&)>& produce,
-                  const Consumer& consume);
+  void gen_sorted(const BoundQuery& query, const std::function<void(const Consumer&)>& produce, const Consumer& consume,
+                  size_t ordered_items);
   Consumer deduplicated(const BoundQuery& query, const Consumer& consume);
   Consumer limited(const BoundQuery& query, Block done, const Consumer& consume);
   std::set<uint32_t> known_relations() const;
@@ -222,6 +222,7 @@ class Generator {
   void update_aggregate(const Aggregate& aggregate, Reg state, Reg group, Reg distinct);
   // The functions of aggregates (aggregate_function.cc): see codegen/aggregate_state.h
   void step_aggregate(const Aggregate& aggregate, const Values& args, Reg state);
+  void step_ordered(const Aggregate& aggregate, const Value& value, Reg state);
   Value finish_aggregate(const Aggregate& aggregate, Reg state);
   void accumulate(const Aggregate& aggregate, const Values& args, Reg state);
   void accumulate_bits(AggregateKind kind, const Value& value, Reg state);

@@ -33,17 +33,18 @@ bool is_subset(const std::set<uint32_t>& a, const std::set<uint32_t>& b) {
   return std::includes(b.begin(), b.end(), a.begin(), a.end());
 }
 
-// ORDER BY as columns of one relation in one direction, NULLs, if there are any, where indexes have them.
+// The leading items of ORDER BY that are columns of one relation in one direction, NULLs, if there are any, where
+// indexes have them.
 bool wanted_order(const BoundQuery& query, uint32_t* relation, WantedOrder* order) {
   if (query.order.empty() || query.aggregated || query.distinct || query.set != SetOp::kNone) return false;
   for (const auto& item : query.order) {
     const BoundExpr& expr = *query.outputs[item.output].expr;
-    if (expr.kind != BoundKind::kColumn || (item.nulls_first != item.descending && expr.nullable)) return false;
+    if (expr.kind != BoundKind::kColumn || (item.nulls_first != item.descending && expr.nullable)) break;
     if (order->columns.empty()) *relation = expr.relation, order->descending = item.descending;
-    if (expr.relation != *relation || item.descending != order->descending) return false;
+    if (expr.relation != *relation || item.descending != order->descending) break;
     order->columns.push_back(expr.index);
   }
-  return true;
+  return !order->columns.empty();
 }
 
 // Conditions that call routines come behind the others, as PostgreSQL orders conditions by their costs.
@@ -122,10 +123,17 @@ class Planner {
     return true;
   }
 
-  AccessPath access(const FromEntry& entry, const std::vector<const BoundExpr*>& conjuncts) const {
+  // ordered_items: of ORDER BY, in whose order the rows come then.
+  AccessPath access(const FromEntry& entry, const std::vector<const BoundExpr*>& conjuncts,
+                    size_t* ordered_items = nullptr) const {
     WantedOrder order;
     if (has_order_ && plan_.steps.empty() && entry.relation->id == order_relation_) order = order_;
     AccessPath path = choose_access(*entry.relation, conjuncts, known_, order, PrefixUse::kRanges);
+    while (!path.ordered && order.columns.size() > 1) {
+      order.columns.pop_back();
+      path = choose_access(*entry.relation, conjuncts, known_, order, PrefixUse::kRanges);
+    }
+    if (ordered_items != nullptr) *ordered_items = path.ordered ? order.columns.size() : 0;
     // a column's value that WHERE has settled is known before the statement runs: it tells where that has to run
     if (path.route != nullptr && path.route->kind == BoundKind::kColumn) {
       auto fixed = fixed_.find({path.route->relation, path.route->index});
@@ -185,8 +193,12 @@ class Planner {
     bool first = plan_.steps.empty();
     switch (relation.kind) {
       case RelationKind::kTable: {
-        step.path = access(entry, source);
-        if (first && !left && has_order_ && relation.id == order_relation_ && step.path.ordered) plan_.ordered = true;
+        size_t items = 0;
+        step.path = access(entry, source, &items);
+        if (first && !left && has_order_ && relation.id == order_relation_) {
+          plan_.ordered_items = items;
+          plan_.ordered = items == query_.order.size();
+        }
         if (step.path.score < kGoodScore && !first && relation.id != target_) materialise(&step, &source);
         if (step.kind == JoinStep::Kind::kTable) drop_covered(step.path, relation, &source);
         break;

@@ -42,6 +42,7 @@ struct JoinPlan {
   std::vector<JoinStep> steps;
   std::vector<const BoundExpr*> constant_filters;  // conjuncts without a relation of this FROM
   bool ordered = false;                            // rows come in the query's ORDER BY
+  size_t ordered_items = 0;                        // or in the order of so many of its leading items
 };
 
 // Does the expression call a user's routine? Subqueries do not count.

@@ -78,7 +78,7 @@ void Generator::gen_plain_query(const BoundQuery& query, const Consumer& consume
       last(visible);
     });
   } else {
-    gen_sorted(query, produce, last);
+    gen_sorted(query, produce, last, query.limit == nullptr ? 0 : plan.ordered_items);
   }
   for (const auto& entry : query.from) sources_.erase(entry.relation->id);
   if (!b_.terminated()) b_.jump(done);
@@ -167,18 +167,37 @@ Generator::Consumer Generator::deduplicated(const BoundQuery& query, const Consu
   };
 }
 
-// ORDER BY: all rows into a buffer, then out of it in order.
+// ORDER BY: all rows into a buffer, then out of it in order. ordered_items: rows come in the order of so many leading
+// items of ORDER BY, so that those behind the LIMIT and its peers in these items are not needed.
 void Generator::gen_sorted(const BoundQuery& query, const std::function<void(const Consumer&)>& produce,
-                           const Consumer& consume) {
+                           const Consumer& consume, size_t ordered_items) {
   std::vector<SqlType> types;
   for (const auto& output : query.outputs) types.push_back(output.expr->type);
   int64_t width = static_cast<int64_t>(types.size());
   check(b_.call(k_rt_rows_create, {context(), data_of(types), constant(Type::kI64, width)}));
   Reg rows = b_.load(Type::kPtr, context(), kContextValue);
-  produce([&](const Values& values) { check(b_.call(k_rt_rows_append, {context(), rows, store_row(values)})); });
   std::vector<SortKey> keys;
   for (const auto& item : query.order)
     keys.push_back({item.output, static_cast<uint8_t>(item.descending), static_cast<uint8_t>(item.nulls_first), 0});
+  const auto count_of = [&](const BoundExpr* expr, int64_t otherwise) {
+    Value value = expr == nullptr ? Value{} : gen(*expr);
+    if (expr == nullptr) return constant(Type::kI64, otherwise);
+    return value.null == ir::kNoReg ? value.a : b_.select(value.null, constant(Type::kI64, otherwise), value.a);
+  };
+  Reg limit = ir::kNoReg, offset = ir::kNoReg;
+  if (ordered_items > 0) limit = count_of(query.limit.get(), INT64_MAX), offset = count_of(query.offset.get(), 0);
+  Block found = b_.new_block();
+  produce([&](const Values& values) {
+    check(b_.call(k_rt_rows_append, {context(), rows, store_row(values)}));
+    if (ordered_items == 0) return;
+    Block more = b_.new_block();
+    Reg items = constant(Type::kI64, static_cast<int64_t>(ordered_items));
+    Reg is_last = b_.call(k_rt_rows_pass_limit, {rows, data_of(keys), items, limit, offset});
+    b_.branch(is_last, found, more, 2);
+    b_.set_block(more);
+  });
+  b_.jump(found);
+  b_.set_block(found);
   check(b_.call(k_rt_rows_sort,
                 {context(), rows, data_of(keys), constant(Type::kI64, static_cast<int64_t>(keys.size()))}));
   Reg count = b_.load(Type::kI64, rows, offsetof(RowBuffer, count));

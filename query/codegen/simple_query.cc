@@ -68,6 +68,20 @@ double wanted_rows(const BoundQuery& query, bool is_one_row) {
   return std::max(1.0, rows);
 }
 
+// Rows that are equal in the items of ORDER BY that an index has in order. They have to be sorted by the others.
+double peers_of_row(const BoundQuery& query, const JoinPlan& plan) {
+  if (query.order.empty() || plan.ordered) return 0;
+  const storage::Table& table = *plan.steps[0].entry->relation->table;
+  const auto statistics = table.statistics();
+  auto rows = static_cast<double>(table.live_tuples());
+  if (statistics == nullptr || statistics->sampled == 0) return rows;
+  for (size_t i = 0; i < plan.ordered_items; ++i) {
+    const uint32_t column = query.outputs[query.order[i].output].expr->index;
+    if (column < statistics->columns.size()) rows /= std::max(1.0, statistics->columns[column].distinct);
+  }
+  return rows;
+}
+
 // Whether the first rows of the first table, in the order that is asked for or in any, are all that the query needs.
 // The other tables are looked up by key for each of them. is_one_row: who asks looks at one row only.
 bool stops_early(const BoundQuery& query, const JoinPlan& plan, bool is_one_row) {
@@ -75,7 +89,7 @@ bool stops_early(const BoundQuery& query, const JoinPlan& plan, bool is_one_row)
   constexpr double kAnyOrderMax = 30'000;
   const double wanted = wanted_rows(query, is_one_row);
   if (wanted == 0 || plan.steps.empty() || !plan.constant_filters.empty() || query.aggregated || query.distinct ||
-      !query.groups.empty() || (!query.order.empty() && !plan.ordered))
+      !query.groups.empty() || (!query.order.empty() && plan.ordered_items == 0))
     return false;
   double share = 1;
   for (const JoinStep& step : plan.steps) {
@@ -85,9 +99,9 @@ bool stops_early(const BoundQuery& query, const JoinPlan& plan, bool is_one_row)
     share *= passing_share(step);
   }
   if (query.correlated && share < 1) return false;  // it runs for each row around it
-  const bool is_single = plan.steps.size() == 1 && share == 1;
+  const bool is_single = plan.steps.size() == 1 && share == 1 && (query.order.empty() || plan.ordered);
   if (is_single && query.order.empty()) return true;
-  const double read = wanted / std::max(share, 1e-9);
+  const double read = wanted / std::max(share, 1e-9) + peers_of_row(query, plan);
   const auto rows = static_cast<double>(plan.steps[0].entry->relation->table->live_tuples());
   return read <= (query.order.empty() ? kAnyOrderMax : kInOrderMax) &&
          (is_single || read <= std::max(1000.0, rows / 10));

@@ -143,26 +143,26 @@ int32_t find_of_values(ExecContext* c, AggregateKind which, const OrderedValues&
 
 extern "C" {
 
-int32_t rt_ordered_add(ExecContext* c, void* state, const Datum* args, const SqlType* types, int64_t count) noexcept {
-  auto** place = static_cast<OrderedValues**>(state);
-  if (*place == nullptr) {
-    char* memory = c->scratch->allocate(sizeof(OrderedValues));
-    if (memory == nullptr) return fail_memory(c);
-    *place = new (memory) OrderedValues();
-    if (count > 1) {  // the fraction is the same in all rows
-      if (int32_t failed = rt_rows_create(c, types + 1, 1); failed != 0) return failed;
-      (*place)->fraction = reinterpret_cast<RowBuffer*>(c->value[0]);
-      if (int32_t failed = rt_rows_append(c, (*place)->fraction, args + 1); failed != 0) return failed;
-    }
-  }
-  OrderedValues& all = **place;
+int32_t rt_ordered_begin(ExecContext* c, void* state, const Datum* fraction, const SqlType* type) noexcept {
+  char* memory = c->scratch->allocate(sizeof(OrderedValues));
+  if (memory == nullptr) return fail_memory(c);
+  auto* all = new (memory) OrderedValues();
+  *static_cast<OrderedValues**>(state) = all;
+  if (fraction == nullptr) return 0;
+  if (int32_t failed = rt_rows_create(c, type, 1); failed != 0) return failed;
+  all->fraction = reinterpret_cast<RowBuffer*>(c->value[0]);
+  return rt_rows_append(c, all->fraction, fraction);
+}
+
+int32_t rt_ordered_add(ExecContext* c, void* state, const Datum* value, const SqlType* type) noexcept {
+  OrderedValues& all = **static_cast<OrderedValues**>(state);
   if (all.last == nullptr || all.last->count == all.last->capacity) {
     const int64_t capacity = all.last == nullptr ? kFirstBlock : std::min(kLargestBlock, all.last->capacity * 2);
     char* memory = c->scratch->allocate(sizeof(ValueBlock) + static_cast<size_t>(capacity) * sizeof(int64_t));
     if (memory == nullptr) return fail_memory(c);
     all.last = new (memory) ValueBlock{all.last, 0, capacity};
   }
-  const int64_t key = order_key(types[0], args[0]);
+  const int64_t key = order_key(*type, *value);
   all.last->values()[all.last->count++] = key;
   ++all.count;
   all.least = std::min(all.least, key);
@@ -170,7 +170,7 @@ int32_t rt_ordered_add(ExecContext* c, void* state, const Datum* args, const Sql
   return 0;
 }
 
-// descending: of the values' order. state: as rt_ordered_add() has left it; NULL where it was never called.
+// descending: of the values' order. state: zeros where rt_ordered_begin() was never called.
 int32_t rt_ordered_finish(ExecContext* c, const void* state, int64_t kind, const SqlType* type, int64_t descending,
                           Datum* out) noexcept {
   *out = null_datum();

@@ -132,6 +132,22 @@ int32_t rt_rows_append(ExecContext* c, RowBuffer* buffer, const Datum* row) noex
   return 0;
 }
 
+// Whether rows that come in the order of the first `items` keys have passed the last one that LIMIT and OFFSET need,
+// and all that are equal to it in these keys.
+uint8_t rt_rows_pass_limit(const RowBuffer* buffer, const SortKey* keys, int64_t items, int64_t limit,
+                           int64_t offset) noexcept {
+  const int64_t wanted = limit > INT64_MAX - offset ? INT64_MAX : limit + offset;
+  if (buffer->count <= wanted || buffer->count < 2) return 0;
+  const Datum* last = buffer->rows + (buffer->count - 1) * buffer->width;
+  const Datum* before = last - buffer->width;
+  for (int64_t k = 0; k < items; k++) {
+    const uint32_t column = keys[k].column;
+    if (last[column].null != before[column].null) return 1;
+    if (!last[column].null && !equal_datums(buffer->types[column], last[column], before[column])) return 1;
+  }
+  return 0;
+}
+
 // Stable, so that equal rows keep the order in which they were found.
 int32_t rt_rows_sort(ExecContext* c, RowBuffer* buffer, const SortKey* keys, int64_t key_count) noexcept {
   int64_t width = buffer->width;

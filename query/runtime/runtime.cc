@@ -548,6 +548,7 @@ int32_t rt_portal_close(ExecContext*, const Datum*) noexcept;
 int32_t rt_portal_current(ExecContext*, const Datum*, const char*, int64_t, Datum*) noexcept;
 int32_t rt_end_transaction(ExecContext*, int64_t, int64_t) noexcept;
 int32_t rt_rows_append(ExecContext*, RowBuffer*, const Datum*) noexcept;
+uint8_t rt_rows_pass_limit(const RowBuffer*, const SortKey*, int64_t, int64_t, int64_t) noexcept;
 int32_t rt_rows_sort(ExecContext*, RowBuffer*, const SortKey*, int64_t) noexcept;
 int32_t rt_table_create(ExecContext*, const SqlType*, int64_t, int64_t) noexcept;
 int32_t rt_table_find(ExecContext*, KeyTable*, const Datum*, int64_t) noexcept;
@@ -561,7 +562,8 @@ uint8_t rt_rows_same(const RowBuffer*, int64_t, int64_t) noexcept;
 int32_t rt_aggregate_step(ExecContext*, void*, int64_t, const Datum*, const SqlType*) noexcept;
 int32_t rt_aggregate_finish(ExecContext*, const void*, int64_t, const SqlType*, Datum*) noexcept;
 int32_t rt_ordered_set(ExecContext*, int64_t, const RowBuffer*, const SortKey*, Datum*) noexcept;
-int32_t rt_ordered_add(ExecContext*, void*, const Datum*, const SqlType*, int64_t) noexcept;
+int32_t rt_ordered_begin(ExecContext*, void*, const Datum*, const SqlType*) noexcept;
+int32_t rt_ordered_add(ExecContext*, void*, const Datum*, const SqlType*) noexcept;
 int32_t rt_ordered_finish(ExecContext*, const void*, int64_t, const SqlType*, int64_t, Datum*) noexcept;
 }
 SCYPER_RUNTIME_FUNCTIONS(SCYPER_DEFINE_RUNTIME)

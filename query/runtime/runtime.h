@@ -196,9 +196,11 @@ constexpr int64_t kPortalLocks = 4;   // its query has FOR UPDATE or the like
   X(rt_rows_same, kI8, 3, true)          /* RowBuffer*, row, columns: does the row equal the one before? */            \
   X(rt_aggregate_step, kI32, 5, false)   /* context, state, AggregateKind, Datum args[], SqlType of the first */       \
   X(rt_aggregate_finish, kI32, 5, false) /* context, state, AggregateKind, SqlType of the first, Datum* out */         \
-  X(rt_ordered_add, kI32, 5, false)      /* context, state, args, SqlType[], number of args */                         \
+  X(rt_ordered_begin, kI32, 4, false)    /* context, state, Datum* fraction or null, its SqlType */                    \
+  X(rt_ordered_add, kI32, 4, false)      /* context, state, Datum* value, its SqlType */                               \
   X(rt_ordered_finish, kI32, 6, false) /* context, state, AggregateKind, SqlType of values, descending, Datum* out */  \
   X(rt_ordered_set, kI32, 5, false)    /* context, AggregateKind, sorted RowBuffer*, SortKey[], Datum* out */          \
+  X(rt_rows_pass_limit, kI8, 5, false) /* RowBuffer*, SortKey keys[], their number, limit, offset */                   \
   X(rt_rows_sort, kI32, 4, false)      /* context, RowBuffer*, SortKey keys[], count */                                \
   X(rt_table_create, kI32, 4, false)   /* context, SqlType types[], width, key width -> value[0] = KeyTable* */        \
   X(rt_table_find, kI32, 4,                                                                                            \

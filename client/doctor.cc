@@ -87,6 +87,14 @@ Finding examine_room(const std::string& directory, const server::NodeConfig& con
                        ") and log of a full memory may need ", format_bytes(wanted >> 20 << 20), ".")};
 }
 
+Finding examine_archives(const server::NodeConfig& config) {
+  const uint64_t after = config.engine.log.archive_log_bytes;
+  if (after != 0)
+    return {Level::kGood, "archives", absl::StrCat("one after each ", format_bytes(after), " of log"), ""};
+  return {Level::kWarning, "archives", "archive_after = 0: the log grows without bound, and a start replays all of it",
+          "Set archive_after, or call scyper backup regularly."};
+}
+
 Finding examine_syncs(const std::string& directory) {
   const auto times = time_syncs(directory);
   if (!times.ok())
@@ -279,7 +287,7 @@ std::vector<Finding> examine_disk(const server::NodeConfig& config) {
     return {{Level::kSkipped, "disk", "no data_directory: the database ends with the process", ""}};
   Finding room = examine_room(directory, config);
   if (room.level == Level::kBad) return {std::move(room)};
-  return {std::move(room), examine_syncs(directory)};
+  return {std::move(room), examine_syncs(directory), examine_archives(config)};
 }
 
 Finding examine_locked_memory(uint64_t limit_bytes, bool is_exempt, uint64_t needed_bytes) {

@@ -98,6 +98,9 @@ TEST_F(DoctorTest, WritesToTheDataDirectoryAndLeavesNothing) {
   config_.engine.log.directory = (root_ / "data").string();
   EXPECT_EQ(find(examine_disk(config_), "disk").level, Level::kBad);
   std::filesystem::create_directory(root_ / "data");
+  EXPECT_EQ(find(examine_disk(config_), "archives").level, Level::kGood);
+  config_.engine.log.archive_log_bytes = 0;
+  EXPECT_EQ(find(examine_disk(config_), "archives").level, Level::kWarning) << "the log grows for ever";
   const Finding sync = find(examine_disk(config_), "disk sync");
   EXPECT_NE(sync.level, Level::kBad) << sync.what;
   EXPECT_TRUE(absl::StartsWith(sync.what, "a durable write of 4 KB: p50 ")) << sync.what;

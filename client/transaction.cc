@@ -272,8 +272,7 @@ StatusOr<std::unique_ptr<TransactionCopying>> Transaction::open_copy(std::string
   step.mutable_copy()->set_sql(std::string(sql));
   RowCollector nothing;
   SCYPER_RETURN_IF_ERROR(run(step, &nothing));
-  return std::unique_ptr<TransactionCopying>(
-      new TransactionCopying(this, parts_->last.copy_header().column_count()));
+  return std::unique_ptr<TransactionCopying>(new TransactionCopying(this, parts_->last.copy_header().column_count()));
 }
 
 TransactionCopying::~TransactionCopying() = default;
@@ -290,9 +289,7 @@ Status TransactionCopying::write(std::string_view text) {
   return {};
 }
 
-Status TransactionCopying::finish(query::ResultSet* tag_and_notices) {
-  return send(/*is_done=*/true, tag_and_notices);
-}
+Status TransactionCopying::finish(query::ResultSet* tag_and_notices) { return send(/*is_done=*/true, tag_and_notices); }
 
 Status TransactionCopying::send(bool is_done, query::ResultSet* result) {
   v1::InteractRequest step;

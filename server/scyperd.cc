@@ -101,7 +101,7 @@ StatusOr<std::unique_ptr<primary::Engine>> make_engine(const NodeConfig& config,
   options.on_progress = say;
   options.metrics = metrics;
   options.data_directory = config.engine.log.directory;
-  if (config.engine.log.archive_log_bytes != 0) options.archive_log_bytes = config.engine.log.archive_log_bytes;
+  options.archive_log_bytes = config.engine.log.archive_log_bytes;
   options.archive_rate = config.engine.log.archive_rate;
   options.archives_kept = config.engine.log.archives_kept;
   options.log_retention_bytes = config.engine.log.retention_bytes;

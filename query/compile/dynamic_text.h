@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "parse/ast.h"
+#include "storage/type.h"
 
 // Texts of statements that EXECUTE runs.
 namespace scyper::query {

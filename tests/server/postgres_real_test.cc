@@ -52,6 +52,28 @@ TEST_F(PostgresRealTest, AnErrorBehindTheFirstRowsComesWhenTheyAreAskedFor) {
   }
 }
 
+// Cursors are portals of the protocol, too: those of DECLARE and those that routines leave open.
+TEST_F(PostgresRealTest, CursorsAreDescribedAndExecuted) {
+  const auto describe = [](const std::string& name) { return message('D', "P" + text(name)); };
+  const auto execute_named = [](const std::string& name, int rows) { return message('E', text(name) + int32(rows)); };
+  socket_->send(
+      query("CREATE FUNCTION open_it() RETURNS refcursor LANGUAGE plpgsql AS $$ DECLARE c refcursor := 'r'; "
+            "BEGIN OPEN c FOR SELECT i FROM generate_series(1, 5) i; RETURN c; END $$"));
+  EXPECT_TRUE(socket_->types().ends_with("Z"));
+  socket_->send(query("BEGIN; SELECT open_it(); DECLARE d CURSOR FOR SELECT i FROM generate_series(1, 4) i"));
+  EXPECT_TRUE(socket_->types().ends_with("Z"));
+  for (const char* name : {"d", "r"}) {
+    socket_->tags.clear();
+    socket_->send(query("MOVE 1 FROM " + std::string(name)));
+    EXPECT_EQ(socket_->types(), "CZ");
+    socket_->send(describe(name) + execute_named(name, 2) + execute_named(name, 0) + kSync);
+    EXPECT_EQ(socket_->types(), name == std::string("d") ? "TDDsDCZ" : "TDDsDDCZ") << socket_->error.field('M');
+    EXPECT_EQ(socket_->tags.back(), name == std::string("d") ? "SELECT 1" : "SELECT 2");
+  }
+  socket_->send(query("ROLLBACK"));
+  EXPECT_EQ(socket_->types(), "CZ");
+}
+
 // A result of which the next row takes hours: nobody waits for it when its client has gone.
 TEST_F(PostgresRealTest, AClientThatGoesEndsWhatIsReadOn) {
   read_one_row("SELECT repeat('x', 100000) FROM generate_series(1, 100000000000000) i WHERE i < 5");

@@ -76,7 +76,7 @@ struct LogOptions {
   uint32_t commit_delay_us = 0;      // local: or so long after its first one, once the flush before has ended
   uint32_t async_delay_us = 5'000;   // async: likewise; what a crash may lose, at most
   uint64_t retention_bytes = 0;      // log kept beyond what the newest archive needs, for point-in-time restores
-  uint64_t archive_log_bytes = 0;    // an archive is written after so much log; 0 = only when asked for
+  uint64_t archive_log_bytes = uint64_t{1} << 30;  // an archive is written after so much log; 0 = only when asked for
   uint64_t archive_rate =
       uint64_t{50} << 20;               // raw bytes per second of an archive being written, at most; 0 = no bound
   uint32_t archives_kept = 2;           // the log is kept from the oldest of them on

@@ -170,7 +170,8 @@ StatusOr<std::unique_ptr<TransactionCopying>> Transaction::open_copy(std::string
   step.mutable_copy()->set_sql(std::string(sql));
   RowCollector nothing;
   SCYPER_RETURN_IF_ERROR(run(step, &nothing));
-  return std::unique_ptr<TransactionCopying>(new TransactionCopying(this, parts_->last.copy_header().column_count()));
+  return std::unique_ptr<TransactionCopying>(
+      new TransactionCopying(this, parts_->last.copy_header().column_count()));
 }
 
 TransactionCopying::~TransactionCopying() = default;
@@ -187,7 +188,9 @@ Status TransactionCopying::write(std::string_view text) {
   return {};
 }
 
-Status TransactionCopying::finish(query::ResultSet* tag_and_notices) { return send(/*is_done=*/true, tag_and_notices); }
+Status TransactionCopying::finish(query::ResultSet* tag_and_notices) {
+  return send(/*is_done=*/true, tag_and_notices);
+}
 
 Status TransactionCopying::send(bool is_done, query::ResultSet* result) {
   v1::InteractRequest step;
@@ -204,7 +207,8 @@ StatusOr<std::unique_ptr<TransactionCopying>> Transaction::open_copy(std::string
   step.mutable_copy()->set_sql(std::string(sql));
   RowCollector nothing;
   SCYPER_RETURN_IF_ERROR(run(step, &nothing));
-  return std::unique_ptr<TransactionCopying>(new TransactionCopying(this, parts_->last.copy_header().column_count()));
+  return std::unique_ptr<TransactionCopying>(
+      new TransactionCopying(this, parts_->last.copy_header().column_count()));
 }
 
 TransactionCopying::~TransactionCopying() = default;
@@ -221,75 +225,9 @@ Status TransactionCopying::write(std::string_view text) {
   return {};
 }
 
-Status TransactionCopying::finish(query::ResultSet* tag_and_notices) { return send(/*is_done=*/true, tag_and_notices); }
-
-Status TransactionCopying::send(bool is_done, query::ResultSet* result) {
-  v1::InteractRequest step;
-  step.mutable_copy()->set_text(std::exchange(pending_, {}));
-  step.mutable_copy()->set_done(is_done);
-  RowCollector collector;
-  SCYPER_RETURN_IF_ERROR(transaction_->run(step, &collector));
-  *result = std::move(collector.all());
-  return {};
+Status TransactionCopying::finish(query::ResultSet* tag_and_notices) {
+  return send(/*is_done=*/true, tag_and_notices);
 }
-
-StatusOr<std::unique_ptr<TransactionCopying>> Transaction::open_copy(std::string_view sql) {
-  v1::InteractRequest step;
-  step.mutable_copy()->set_sql(std::string(sql));
-  RowCollector nothing;
-  SCYPER_RETURN_IF_ERROR(run(step, &nothing));
-  return std::unique_ptr<TransactionCopying>(new TransactionCopying(this, parts_->last.copy_header().column_count()));
-}
-
-TransactionCopying::~TransactionCopying() = default;
-
-Status TransactionCopying::write(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view piece = text.substr(0, kCopyPieceBytes - pending_.size());
-    pending_.append(piece);
-    text.remove_prefix(piece.size());
-    if (pending_.size() < kCopyPieceBytes) break;
-    query::ResultSet nothing;
-    SCYPER_RETURN_IF_ERROR(send(/*is_done=*/false, &nothing));
-  }
-  return {};
-}
-
-Status TransactionCopying::finish(query::ResultSet* tag_and_notices) { return send(/*is_done=*/true, tag_and_notices); }
-
-Status TransactionCopying::send(bool is_done, query::ResultSet* result) {
-  v1::InteractRequest step;
-  step.mutable_copy()->set_text(std::exchange(pending_, {}));
-  step.mutable_copy()->set_done(is_done);
-  RowCollector collector;
-  SCYPER_RETURN_IF_ERROR(transaction_->run(step, &collector));
-  *result = std::move(collector.all());
-  return {};
-}
-
-StatusOr<std::unique_ptr<TransactionCopying>> Transaction::open_copy(std::string_view sql) {
-  v1::InteractRequest step;
-  step.mutable_copy()->set_sql(std::string(sql));
-  RowCollector nothing;
-  SCYPER_RETURN_IF_ERROR(run(step, &nothing));
-  return std::unique_ptr<TransactionCopying>(new TransactionCopying(this, parts_->last.copy_header().column_count()));
-}
-
-TransactionCopying::~TransactionCopying() = default;
-
-Status TransactionCopying::write(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view piece = text.substr(0, kCopyPieceBytes - pending_.size());
-    pending_.append(piece);
-    text.remove_prefix(piece.size());
-    if (pending_.size() < kCopyPieceBytes) break;
-    query::ResultSet nothing;
-    SCYPER_RETURN_IF_ERROR(send(/*is_done=*/false, &nothing));
-  }
-  return {};
-}
-
-Status TransactionCopying::finish(query::ResultSet* tag_and_notices) { return send(/*is_done=*/true, tag_and_notices); }
 
 Status TransactionCopying::send(bool is_done, query::ResultSet* result) {
   v1::InteractRequest step;

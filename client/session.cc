@@ -39,26 +39,6 @@ class BlockCopy final : public CopySink {
   const std::unique_ptr<TransactionCopying> copying_;
 };
 
-class BlockCopy final : public CopySink {
- public:
-  explicit BlockCopy(std::unique_ptr<TransactionCopying> copying) : copying_(std::move(copying)) {}
-  Status write(std::string_view text) override { return copying_->write(text); }
-  Status finish(query::ResultSet* result) override { return copying_->finish(result); }
-
- private:
-  const std::unique_ptr<TransactionCopying> copying_;
-};
-
-class BlockCopy final : public CopySink {
- public:
-  explicit BlockCopy(std::unique_ptr<TransactionCopying> copying) : copying_(std::move(copying)) {}
-  Status write(std::string_view text) override { return copying_->write(text); }
-  Status finish(query::ResultSet* result) override { return copying_->finish(result); }
-
- private:
-  const std::unique_ptr<TransactionCopying> copying_;
-};
-
 class LocalCopy final : public CopySink {
  public:
   LocalCopy(std::unique_ptr<primary::CopyIn> copy, const std::atomic<bool>* cancelled)

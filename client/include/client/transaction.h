@@ -53,58 +53,6 @@ class TransactionCopying {
   std::string pending_;
 };
 
-class Transaction;
-
-// One COPY ... FROM STDIN in a transaction. The transaction outlives it, and runs nothing else until finish(). Without
-// finish() nothing is copied.
-// Threads: as Transaction.
-class TransactionCopying {
- public:
-  ~TransactionCopying();
-  // Of the text that the node expects.
-  size_t column_count() const { return column_count_; }
-  // A piece of the text, cut anywhere. An error is the last word: the transaction has failed. It may be about what an
-  // earlier call wrote.
-  Status write(std::string_view text);
-  Status finish(query::ResultSet* tag_and_notices);
-
- private:
-  friend class Transaction;
-  TransactionCopying(Transaction* transaction, size_t column_count)
-      : transaction_(transaction), column_count_(column_count) {}
-  Status send(bool is_done, query::ResultSet* result);
-
-  Transaction* const transaction_;
-  const size_t column_count_;
-  std::string pending_;
-};
-
-class Transaction;
-
-// One COPY ... FROM STDIN in a transaction. The transaction outlives it, and runs nothing else until finish(). Without
-// finish() nothing is copied.
-// Threads: as Transaction.
-class TransactionCopying {
- public:
-  ~TransactionCopying();
-  // Of the text that the node expects.
-  size_t column_count() const { return column_count_; }
-  // A piece of the text, cut anywhere. An error is the last word: the transaction has failed. It may be about what an
-  // earlier call wrote.
-  Status write(std::string_view text);
-  Status finish(query::ResultSet* tag_and_notices);
-
- private:
-  friend class Transaction;
-  TransactionCopying(Transaction* transaction, size_t column_count)
-      : transaction_(transaction), column_count_(column_count) {}
-  Status send(bool is_done, query::ResultSet* result);
-
-  Transaction* const transaction_;
-  const size_t column_count_;
-  std::string pending_;
-};
-
 // A transaction of several statements on a node, which is open while its client thinks: BEGIN ... COMMIT
 // (docs/postgres_protocol.md says what blocks do). Other transactions run meanwhile. The node takes back all that was
 // not committed when this object is destroyed, or when the connection ends.
@@ -127,10 +75,6 @@ class Transaction {
                  uint32_t timeout_ms = 0);
   // Parameters and columns of a statement, for the catalog as the transaction sees it.
   StatusOr<std::shared_ptr<const Prepared>> describe(std::string_view sql);
-  // COPY ... FROM STDIN. Errors of the statement.
-  StatusOr<std::unique_ptr<TransactionCopying>> open_copy(std::string_view sql);
-  // COPY ... FROM STDIN. Errors of the statement.
-  StatusOr<std::unique_ptr<TransactionCopying>> open_copy(std::string_view sql);
   // COPY ... FROM STDIN. Errors of the statement.
   StatusOr<std::unique_ptr<TransactionCopying>> open_copy(std::string_view sql);
   // A transaction that has failed is taken back: 40000 then.

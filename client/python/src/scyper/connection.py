@@ -25,8 +25,6 @@ from ._cluster import (
     utf8,
 )
 from ._copying import CopySource, pieces_of
-from ._copying import CopySource, pieces_of
-from ._copying import CopySource, pieces_of
 from ._values import column_of, complete, encode_arguments, result_of, rows_of, type_of
 from .errors import DatabaseError, Error, InterfaceError, error_of
 from .pipeline import Pipeline
@@ -174,42 +172,6 @@ class Connection:
                 if results or not is_worth_another(error) or deadline.is_over():
                     raise
                 self._primary.pause(deadline)
-
-    def copy(self, sql: str, source: CopySource, *, timeout: Optional[float] = None) -> Result:
-        """COPY ... FROM STDIN as a transaction of its own. source: str, bytes, a file, or pieces of them, cut anywhere.
-
-        All rows go in, or none. It is sent once: where the connection fails OutcomeUnknown is raised, and it may have been done.
-        """
-        deadline = Deadline(self.timeout if timeout is None else timeout)
-        node = self._primary.node(deadline.left())
-        first = [pb.CopyInRequest(sql=utf8(sql))]
-        steps = itertools.chain(first, (pb.CopyInRequest(text=piece) for piece in pieces_of(source)), [pb.CopyInRequest(done=True)])
-        try:
-            *_, last = node.queries.CopyIn(steps, timeout=max(deadline.left(), 0.001))
-        except grpc.RpcError as error:
-            rpc_error = error_from_rpc(error)
-            if may_have_been_done(rpc_error):
-                raise unknown_outcome(rpc_error) from error
-            raise rpc_error from error
-        return complete(Result([], []), last.complete)
-
-    def copy(self, sql: str, source: CopySource, *, timeout: Optional[float] = None) -> Result:
-        """COPY ... FROM STDIN as a transaction of its own. source: str, bytes, a file, or pieces of them, cut anywhere.
-
-        All rows go in, or none. It is sent once: where the connection fails OutcomeUnknown is raised, and it may have been done.
-        """
-        deadline = Deadline(self.timeout if timeout is None else timeout)
-        node = self._primary.node(deadline.left())
-        first = [pb.CopyInRequest(sql=utf8(sql))]
-        steps = itertools.chain(first, (pb.CopyInRequest(text=piece) for piece in pieces_of(source)), [pb.CopyInRequest(done=True)])
-        try:
-            *_, last = node.queries.CopyIn(steps, timeout=max(deadline.left(), 0.001))
-        except grpc.RpcError as error:
-            rpc_error = error_from_rpc(error)
-            if may_have_been_done(rpc_error):
-                raise unknown_outcome(rpc_error) from error
-            raise rpc_error from error
-        return complete(Result([], []), last.complete)
 
     def copy(self, sql: str, source: CopySource, *, timeout: Optional[float] = None) -> Result:
         """COPY ... FROM STDIN as a transaction of its own. source: str, bytes, a file, or pieces of them, cut anywhere.

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Sequen
 
 import grpc
 
-from ._copying import CopySource, pieces_of
-from ._copying import CopySource, pieces_of
-from ._copying import CopySource, pieces_of
 from ._cluster import Node, error_from, error_from_rpc, may_have_been_done, unknown_outcome, utf8
+from ._copying import CopySource, pieces_of
 from ._values import column_of, complete, encode_arguments, rows_of, type_of
 from .errors import DatabaseError, Error, InterfaceError, error_of
 from .proto import scyper_pb2 as pb
@@ -84,22 +82,6 @@ class Transaction:
             if error.sqlstate in ("42804", "08P01"):  # perhaps the statement's parameters have changed
                 self._types.pop(sql, None)
             raise
-
-    def copy(self, sql: str, source: CopySource) -> Result:
-        """COPY ... FROM STDIN. source: its text (or binary format): str, bytes, a file, or pieces of them, cut anywhere."""
-        self._check_open()
-        self._run(pb.InteractRequest(copy=pb.CopyInRequest(sql=utf8(sql))))
-        for piece in pieces_of(source):
-            self._run(pb.InteractRequest(copy=pb.CopyInRequest(text=piece)))
-        return self._run(pb.InteractRequest(copy=pb.CopyInRequest(done=True)))
-
-    def copy(self, sql: str, source: CopySource) -> Result:
-        """COPY ... FROM STDIN. source: its text (or binary format): str, bytes, a file, or pieces of them, cut anywhere."""
-        self._check_open()
-        self._run(pb.InteractRequest(copy=pb.CopyInRequest(sql=utf8(sql))))
-        for piece in pieces_of(source):
-            self._run(pb.InteractRequest(copy=pb.CopyInRequest(text=piece)))
-        return self._run(pb.InteractRequest(copy=pb.CopyInRequest(done=True)))
 
     def copy(self, sql: str, source: CopySource) -> Result:
         """COPY ... FROM STDIN. source: its text (or binary format): str, bytes, a file, or pieces of them, cut anywhere."""

@@ -1,8 +1,11 @@
 #include "shell.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <thread>
+#include <utility>
 
 #include "error_format.h"
 #include "query/copy.h"
@@ -58,14 +61,65 @@ bool Shell::run_statement(const std::string& sql) {
 
 bool Shell::feed_line(std::string_view line) {
   if (copy_.has_value()) return feed_copy(line) && (copy_.has_value() || run_pending());
-  std::string_view command = trim(line);
-  if (splitter_.state() == '=' && command.starts_with('\\')) {
-    has_lines_ = true;
-    return run_backslash(command);
+  has_lines_ = true;
+  if (is_interactive_ && depth_ == 0 && splitter_.is_empty()) {
+    const std::string_view word = trim(line);
+    if (word == "quit" || word == "exit") return false;
+    if (word == "help") return show_help(), true;
   }
-  splitter_.feed(line);
-  splitter_.feed("\n");
-  return run_pending();
+  const size_t at = command_place(line);
+  if (at == std::string_view::npos) {
+    splitter_.feed(line);
+    splitter_.feed("\n");
+    return run_pending();
+  }
+  splitter_.feed(line.substr(0, at));
+  return run_pending() && run_backslash(trim(line.substr(at)));
+}
+
+// Where a command of the shell begins, also behind or within a statement.
+size_t Shell::command_place(std::string_view line) const {
+  for (size_t at = line.find('\\'); at != std::string_view::npos; at = line.find('\\', at + 1)) {
+    StatementSplitter before = splitter_;
+    before.feed(line.substr(0, at));
+    while (before.next().has_value()) continue;
+    if (before.takes_command()) return at;
+  }
+  return std::string_view::npos;
+}
+
+// What waits for its semicolon, or else the last statement.
+std::string Shell::take_buffer() {
+  std::string text = splitter_.rest();
+  splitter_.clear();
+  return text.empty() ? last_statement_ : text;
+}
+
+// The statement again and again, until Ctrl-C or so often. Options as psql's: \watch 2, \watch i=2 c=3.
+bool Shell::watch(const Words& words) {
+  const std::string statement = take_buffer();
+  double seconds = 2;
+  int64_t count = -1;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const size_t equal = words[i].find('=');
+    const std::string name = equal == std::string::npos ? "" : words[i].substr(0, equal);
+    const char* const value = words[i].c_str() + (equal == std::string::npos ? 0 : equal + 1);
+    if (name == "c" || name == "count") {
+      count = std::strtoll(value, nullptr, 10);
+    } else {
+      seconds = std::strtod(value, nullptr);
+    }
+  }
+  is_interrupted_ = false;
+  while (!statement.empty() && count != 0) {
+    if (!run_statement(statement)) return goes_on(false);
+    if (--count == 0) break;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (!is_interrupted_ && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (is_interrupted_) break;
+  }
+  return true;
 }
 
 // After a statement or a command: whether the next one is to run. A terminal asks for it even after an error.
@@ -161,8 +215,19 @@ bool Shell::run_backslash(std::string_view line) {
     return goes_on(was_ok);
   } else if (words[0] == "\\e") {
     edit();
-  } else if (words[0] == "\\g" || words[0] == "\\r") {
-    if (words[0] == "\\g" && !last_statement_.empty()) run_statement(std::string(last_statement_));
+  } else if (words[0] == "\\g" || words[0] == "\\gx") {
+    const std::string statement = take_buffer();
+    const bool is_expanded =
+        std::exchange(options_.format.is_expanded, options_.format.is_expanded || words[0] == "\\gx");
+    const bool was_ok = statement.empty() || run_statement(statement);
+    options_.format.is_expanded = is_expanded;
+    return goes_on(was_ok);
+  } else if (words[0] == "\\watch") {
+    return watch(words);
+  } else if (words[0] == "\\p") {
+    print(splitter_.is_empty() ? last_statement_ + "\n" : splitter_.rest() + "\n", out_);
+  } else if (words[0] == "\\r" || words[0] == "\\reset") {
+    splitter_.clear();
   } else {
     has_failed_ = true;
     std::fprintf(err_, "invalid command %s\nTry \\? for help.\n", words[0].c_str());

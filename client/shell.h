@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -57,6 +58,9 @@ class Shell {
   bool goes_on(bool was_ok);
   void show_result(const query::ResultSet& result);
   bool run_backslash(std::string_view line);
+  size_t command_place(std::string_view line) const;
+  std::string take_buffer();
+  bool watch(const Words& words);
   bool run_setting(const Words& words);
   bool run_listing(const Words& words);
   bool run_query_setting(const Words& words);
@@ -85,6 +89,7 @@ class Shell {
   ColumnRules rules_of(const std::string& table);
   bool describe_view(const std::string& name);
   void describe_routines(const std::string& pattern);
+  void show_definition(const std::string& name);
   void edit();
   void show_help();
   void print(std::string_view text, std::FILE* to);
@@ -101,6 +106,7 @@ class Shell {
   bool has_failed_ = false;
   bool is_stopped_ = false;  // the last statement or command failed, and ON_ERROR_STOP is set
   bool is_interactive_ = false;
+  std::atomic<bool> is_interrupted_{false};  // Ctrl-C, since \watch began
   bool is_disconnected_ = false;
 };
 

@@ -1,8 +1,10 @@
 // The shell's commands that show the catalog, and those that talk to the user.
 
 #include <editline/readline.h>
+#include <langinfo.h>
 #include <unistd.h>
 
+#include <clocale>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -90,12 +92,48 @@ bool Shell::run_listing(const Words& words) {
   } else if (words[0] == "\\di") {
     run_statement("SELECT indexname AS \"Index\", tablename AS \"Table\", indexdef AS \"Definition\" FROM pg_indexes" +
                   name_condition("indexname", name) + " ORDER BY 2, 1");
+  } else if (words[0] == "\\ds") {
+    run_statement(
+        "SELECT schemaname AS \"Schema\", sequencename AS \"Name\", data_type AS \"Type\", last_value AS \"Last\" "
+        "FROM pg_sequences" +
+        name_condition("sequencename", name) + " ORDER BY 1, 2");
+  } else if (words[0] == "\\dm") {
+    run_statement("SELECT schemaname AS \"Schema\", matviewname AS \"Name\" FROM pg_matviews" +
+                  name_condition("matviewname", name) + " ORDER BY 1, 2");
+  } else if (words[0] == "\\dn") {
+    run_statement("SELECT nspname AS \"Name\", pg_get_userbyid(nspowner) AS \"Owner\" FROM pg_namespace" +
+                  name_condition("nspname", name) + (name.empty() ? " WHERE" : " AND") +
+                  " nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY 1");
+  } else if (words[0] == "\\du" || words[0] == "\\dg") {
+    run_statement(
+        "SELECT rolname AS \"Role name\", concat_ws(', ', CASE WHEN rolsuper THEN 'Superuser' END, CASE WHEN "
+        "rolcreaterole THEN 'Create role' END, CASE WHEN rolcreatedb THEN 'Create DB' END, CASE WHEN NOT "
+        "rolcanlogin THEN 'Cannot login' END) AS \"Attributes\" FROM pg_roles" +
+        name_condition("rolname", name) + (name.empty() ? " WHERE" : " AND") + " rolname !~ '^pg_' ORDER BY 1");
+  } else if (words[0] == "\\l") {
+    run_statement(
+        "SELECT datname AS \"Name\", pg_get_userbyid(datdba) AS \"Owner\", pg_encoding_to_char(encoding) AS "
+        "\"Encoding\" FROM pg_database" +
+        name_condition("datname", name) + " ORDER BY 1");
+  } else if (words[0] == "\\sf" && words.size() > 1) {
+    show_definition(words[1]);
   } else if (words[0] == "\\conninfo") {
     std::fprintf(out_, "You are connected to a ScyPer node %s.\n", session_->name().c_str());
   } else {
     return false;
   }
   return true;
+}
+
+// The CREATE of a function or procedure: by its name, or with the types of its arguments.
+void Shell::show_definition(const std::string& name) {
+  const char* const type = name.ends_with(')') ? "regprocedure" : "regproc";
+  const Status status = session_->execute(
+      "SELECT pg_get_functiondef(" + literal_of(name) + "::" + type + "::oid)", [&](const query::ResultSet& result) {
+        for (size_t row = 0; row < result.row_count(); ++row)
+          print(value_text(result.columns[0].type, result.value(row, 0)) + "\n", out_);
+      });
+  if (!status.ok()) show_error(status, "");
 }
 
 // Commands about the snapshots that queries run on. True: it was one.
@@ -236,7 +274,11 @@ void Shell::show_help() {
       "  TAB             completes keywords, tables, columns, functions; procedures behind CALL\n"
       "  \\d [NAME]       tables, or one table or view; \\dt: tables, \\dv: views, \\di: indexes\n"
       "  \\d+ [TABLE]     the same with its size\n"
-      "  \\df             procedures and functions; all of these take a pattern: \\dt ord*\n"
+      "  \\df             procedures and functions; \\ds: sequences, \\dm: materialized views, \\dn: schemas, \\du: "
+      "roles\n"
+      "                  all of these take a pattern: \\dt ord*\n"
+      "  \\sf NAME        the text of a function or procedure\n"
+      "  \\l              databases\n"
       "  \\timing [on|off]  show how long statements take\n"
       "  \\receipts [on|off]  show what queries' answers were computed from\n"
       "  \\pin, \\unpin   all queries on one snapshot; \\pin TERM SNAPSHOT: on that of another secondary's session\n"
@@ -251,11 +293,13 @@ void Shell::show_help() {
       "                  COPY with a file of this machine\n"
       "  \\i FILE         run a file\n"
       "  \\e              edit the last statement in $EDITOR and run it\n"
-      "  \\g              run the last statement again\n"
+      "  \\g              run what has no semicolon yet, or the last statement again; \\gx: one line per value\n"
+      "  \\watch [SECONDS] [c=TIMES]  the same again and again, every 2 seconds, until Ctrl-C\n"
+      "  \\p, \\r          show or forget what has no semicolon yet\n"
       "  \\echo TEXT      print text\n"
       "  \\conninfo       which node this is\n"
       "  \\? or \\h        this list\n"
-      "  \\q or \\quit     leave\n",
+      "  \\q, quit, exit  leave\n",
       out_);
 }
 
@@ -264,7 +308,7 @@ void Shell::edit() {
   int descriptor = mkstemps(path, 4);
   if (descriptor < 0) return show_error(absl::UnavailableError("cannot make a temporary file"), "");
   close(descriptor);
-  std::ofstream(path) << last_statement_ << "\n";
+  std::ofstream(path) << take_buffer() << "\n";
   const char* editor = std::getenv("EDITOR");
   std::string command = std::string(editor == nullptr ? "vi" : editor) + " " + path;
   if (std::system(command.c_str()) == 0) {
@@ -286,15 +330,29 @@ std::string Shell::prompt() {
   return std::string("scyper") + splitter_.state() + mark + "> ";
 }
 
+namespace {
+
+// The line editor takes letters beyond ASCII only in a locale that has them. Text is always UTF-8 here.
+void read_letters() {
+  const bool is_set = std::setlocale(LC_CTYPE, "") != nullptr;
+  if (!is_set || std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+}  // namespace
+
 void Shell::run_interactive(const std::string& history_path) {
   is_interactive_ = true;
+  read_letters();
   using_history();
   stifle_history(10'000);
   read_history(history_path.c_str());
   completing_session = session_;
   rl_attempted_completion_function = complete_word;
-  Interrupts interrupts([this] { session_->cancel(); });
-  std::string line;
+  Interrupts interrupts([this] {
+    is_interrupted_ = true;
+    session_->cancel();
+  });
+  std::string line, statement;
   while (true) {
     auto input = interrupts.read_line(prompt(), &line);
     if (input == Interrupts::Input::kEnd && copy_.has_value()) {
@@ -305,14 +363,22 @@ void Shell::run_interactive(const std::string& history_path) {
     if (input == Interrupts::Input::kInterrupted) {
       if (copy_.has_value()) give_up_copy();
       splitter_.clear();
+      statement.clear();
       std::fprintf(out_, "\n");
       continue;
     }
     if (!line.empty() && !copy_.has_value()) {
-      add_history(line.c_str());
-      write_history(history_path.c_str());  // at once: the shell may be killed
+      // lines of one statement come back together; a comment ends with its line
+      if (!statement.empty()) statement += statement.find("--") == std::string::npos ? ' ' : '\n';
+      statement += line;
     }
-    if (feed_line(line)) continue;
+    const bool goes_on = feed_line(line);
+    if (!statement.empty() && (splitter_.is_empty() || !goes_on)) {
+      add_history(statement.c_str());
+      write_history(history_path.c_str());  // at once: the shell may be killed
+      statement.clear();
+    }
+    if (goes_on) continue;
     if (!is_disconnected_) break;
     is_disconnected_ = false;  // the next statement tries again
   }

@@ -243,6 +243,30 @@ TEST_F(ShellTest, CollectsLinesUntilTheSemicolon) {
   EXPECT_FALSE(t.feed_line("\\q"));
 }
 
+TEST_F(ShellTest, CommandsBehindAndWithinStatements) {
+  engine_.numbers = 1;
+  Shell s = shell({.is_quiet = true});
+  const std::string row = " n | square |  word  \n---+--------+--------\n 0 |      0 | word 0\n(1 row)\n\n";
+  EXPECT_TRUE(s.feed_line("SELECT * \\t on"));
+  EXPECT_TRUE(s.feed_line("\\t off"));
+  EXPECT_TRUE(s.feed_line("FROM numbers \\r"));
+  EXPECT_EQ(text_of(out_), "");
+  EXPECT_TRUE(s.feed_line("SELECT * FROM numbers \\g"));
+  EXPECT_EQ(text_of(out_), row);
+  EXPECT_TRUE(s.feed_line("\\g")) << "the last one again";
+  EXPECT_EQ(text_of(out_), row + row);
+  EXPECT_TRUE(s.feed_line("SELECT * FROM numbers \\watch 0.001 c=2"));
+  EXPECT_EQ(text_of(out_), row + row + row + row);
+  EXPECT_TRUE(s.feed_line("SELECT * FROM numbers \\gx"));
+  EXPECT_NE(text_of(out_).find("square | 0"), std::string::npos);
+  EXPECT_FALSE(s.has_failed());
+  // within quotes and comments it is text
+  EXPECT_TRUE(s.feed_line("SELECT '\\q' -- \\q"));
+  EXPECT_TRUE(s.feed_line("; SELECT $$ \\q $$, /* \\q"));
+  EXPECT_TRUE(s.feed_line("\\q */ E'\\\\'"));
+  EXPECT_FALSE(s.feed_line("\\q"));
+}
+
 TEST_F(ShellTest, CommandsStopAtTheFirstErrorFilesDoNot) {
   std::string path = testing::TempDir() + "shell_test_" + std::to_string(getpid()) + ".sql";
   std::ofstream(path) << "bad;\n\\t\nSELECT * FROM numbers;\n\\echo done\n\\wrong\n";

@@ -168,6 +168,11 @@ std::optional<std::string> StatementSplitter::next() {
   return std::nullopt;
 }
 
+bool StatementSplitter::takes_command() {
+  scan();
+  return quote_ == 0 && comment_depth_ == 0;
+}
+
 char StatementSplitter::state() {
   if (comment_depth_ > 0) return '*';
   if (quote_ == 'E') return '\'';

@@ -21,6 +21,8 @@ class StatementSplitter {
   // What the text is in the middle of, for the prompt: '=' nothing, '-' a statement, '\'' '"' '$' quotes, '*' a
   // comment, '('.
   char state();
+  // Whether a backslash at this place begins a command of the shell: not within quotes and comments.
+  bool takes_command();
 
  private:
   // Looks at text_ from scanned_ on; true when it stands on a semicolon that ends a statement.

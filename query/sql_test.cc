@@ -410,7 +410,8 @@ TEST(CatalogImageTest, IsReadAsItWasWritten) {
   auto read = [&](std::string_view bytes) { return decode_catalog(bytes, 4, session.database().arena()); };
   ASSERT_TRUE(session.script("CREATE TABLE t (a integer PRIMARY KEY); CREATE VIEW v AS SELECT a FROM t;").ok());
   std::string before = image();
-  before.resize(before.size() - 3 * sizeof(uint32_t));  // the numbers of materialized and of hot data views, t's cache
+  // the numbers of materialized and of hot data views, t's cache; v's options
+  before.resize(before.size() - 3 * sizeof(uint32_t) - 2);
   const uint32_t version = 8;
   std::memcpy(before.data(), &version, sizeof(version));
   const auto old = read(before);
@@ -424,6 +425,7 @@ TEST(CatalogImageTest, IsReadAsItWasWritten) {
                   "CREATE TRIGGER r AFTER UPDATE ON t REFERENCING OLD TABLE AS o NEW TABLE AS n EXECUTE FUNCTION f();"
                   "CREATE CONSTRAINT TRIGGER k AFTER INSERT ON t FROM c DEFERRABLE FOR EACH ROW EXECUTE FUNCTION f();"
                   "ALTER TABLE t ENABLE REPLICA TRIGGER k;"
+                  "CREATE VIEW w WITH (security_invoker) AS SELECT a FROM v WHERE a > 0 WITH LOCAL CHECK OPTION;"
                   "CREATE MATERIALIZED VIEW m AS SELECT a FROM v; CREATE MATERIALIZED VIEW e AS SELECT 1 WITH NO DATA;")
           .ok());
   const std::string now = image();
@@ -437,6 +439,8 @@ TEST(CatalogImageTest, IsReadAsItWasWritten) {
   EXPECT_TRUE(constraint.is_constraint && constraint.is_deferrable);
   EXPECT_EQ(constraint.constraint_table, "c");
   EXPECT_EQ(constraint.firing, Firing::kReplica);
+  const View* view = (*again)->find_view("w", false);
+  EXPECT_TRUE(view->check_option == CheckOption::kLocal && view->is_invoker);
   const auto& keys = (*again)->rules.at((*again)->find_table("c")->schema().id).foreign_keys;
   ASSERT_EQ(keys.size(), 1u);
   EXPECT_FALSE(keys[0].checks);

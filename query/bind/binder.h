@@ -21,6 +21,7 @@
 #include "query/catalog.h"
 
 namespace scyper::query {
+struct ViewChange;
 enum class DatetimeUnit : uint8_t;
 enum class Coercion : uint8_t { kImplicit, kAssignment, kExplicit };
 // Position of a column that statements see, -1 = none.
@@ -48,6 +49,8 @@ class Binder {
   StatusOr<std::unique_ptr<BoundProgram>> bind_routine(const Routine& routine, const plpgsql::Body& body);
   // For definitions: they name materialized views that have no rows yet.
   void allow_unpopulated() { allows_unpopulated_ = true; }
+  // What a change of the view changes, whatever the role may do; or the error of who tries.
+  StatusOr<std::shared_ptr<ViewTarget>> describe_view(const View& view, DmlKind kind, uint8_t event);
   // Tables and views that the statement reads or writes, not those behind its views.
   const std::set<std::string>& used_relations() const { return used_relations_; }
   // Whether PostgreSQL has a function, an aggregate or a window function of that name.
@@ -446,16 +449,27 @@ class Binder {
                       int32_t location);
   // binder_dml.cc
   StatusOr<std::unique_ptr<BoundDml>> bind_insert(const ast::InsertStatement& insert);
-  StatusOr<uint32_t> target_column(const storage::TableSchema& schema, const std::string& name, int32_t location) const;
   StatusOr<std::vector<InsertTarget>> target_columns(const std::vector<ast::InsertColumn>& given,
-                                                     const storage::TableSchema& schema) const;
+                                                     const BoundDml& dml) const;
   StatusOr<BoundPtr> coerce_to_target(BoundPtr value, const InsertTarget& target, const storage::TableSchema& schema);
   StatusOr<BoundPtr> given_value(const std::vector<InsertTarget>& targets, std::vector<BoundPtr>* given,
                                  uint32_t column, const storage::TableSchema& schema);
   StatusOr<std::unique_ptr<BoundDml>> bind_update(const ast::UpdateStatement& update);
   StatusOr<std::unique_ptr<BoundDml>> bind_delete(const ast::DeleteStatement& statement);
   StatusOr<std::unique_ptr<BoundDml>> bind_dml(const ast::Statement& statement);
+  // view_target.cc: changes of views, of the tables behind them
+  Status look_behind(const View& view, std::unique_ptr<Relation> relation, const ViewChange& change,
+                     ViewTarget* target);
+  StatusOr<std::shared_ptr<ViewTarget>> view_target(const View& view, const std::string& alias,
+                                                    const ViewChange& change);
+  StatusOr<uint32_t> target_column(const BoundDml& dml, const std::string& name, int32_t location) const;
+  StatusOr<uint32_t> shown_column(const BoundDml& dml, size_t number) const;
+  StatusOr<BoundPtr> view_column(ViewTarget* view, uint32_t number, DmlKind kind);
+  Status show_base(BoundDml* dml, uint32_t excluded = 0, BoundExpr* part = nullptr);
+  Status bind_view_checks(BoundDml* dml);
+  StatusOr<std::vector<BoundPtr>> visible_through(ViewTarget* view, uint32_t row);
   // binder_view.cc: changes of views, by INSTEAD OF triggers
+  Status add_target(const ast::TableRef& ref, int32_t location, Scope* scope, BoundDml* dml);
   Status bind_target(const ast::TableRef& ref, uint16_t rights, std::string_view change, BoundDml* dml);
   StatusOr<std::unique_ptr<Relation>> target_relation(const ast::TableRef& ref, const BoundDml& dml);
   static void keep_view_rows(BoundDml* dml);
@@ -489,9 +503,10 @@ class Binder {
     std::set<uint32_t> columns;
     std::vector<BoundPtr> exprs, where;
   };
-  StatusOr<ConflictTarget> bind_conflict_target(const ast::OnConflict& conflict, const Relation& target);
+  StatusOr<ConflictTarget> bind_conflict_target(const ast::OnConflict& conflict, BoundDml* dml, const Relation& target);
   static bool matches(const ConflictTarget& wanted, const storage::IndexDef& index, const Relation& target);
-  Status infer_indexes(const ast::OnConflict& conflict, Relation* target, std::vector<uint32_t>* indexes);
+  Status infer_indexes(const ast::OnConflict& conflict, BoundDml* dml, Relation* target,
+                       std::vector<uint32_t>* indexes);
   // binder_constraint.cc
   class InnerText;
   const TableRules* rules_of(const storage::TableSchema& schema) const;
@@ -580,7 +595,8 @@ class Binder {
   using TransitionTables = std::map<std::string, std::shared_ptr<CommonQuery>>;
   TransitionTables transition_tables_;  // of the trigger function at hand
   bool allows_unpopulated_ = false;
-  bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record
+  bool is_describing_ = false;  // no rights are asked for, no system table has rows
+  bool keep_rows_ = false;      // whole rows in the select list stay kRow: for who assigns them to a record
 };
 
 }  // namespace scyper::query

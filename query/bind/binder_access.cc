@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/view_target.h"
 #include "plan/access_path.h"
 #include "query/access.h"
 #include "runtime/catalog_map.h"
@@ -28,7 +29,7 @@ const Access& access_of(const Catalog& catalog, const storage::TableSchema& sche
 }  // namespace
 
 // A superuser needs no look at anything.
-bool Binder::is_checked(const Role* role) const { return role == nullptr || !role->is_superuser; }
+bool Binder::is_checked(const Role* role) const { return !is_describing_ && (role == nullptr || !role->is_superuser); }
 
 Status Binder::check_schema_usage(std::string_view key, int32_t location) const {
   if (!is_checked()) return Status();
@@ -99,12 +100,14 @@ Status Binder::check_sequence_rights(std::string_view function, std::vector<Boun
 Status Binder::check_reads(const BoundDml& dml) const {
   if (!is_checked()) return Status();
   bool reads = false;
-  const auto look = [&](const BoundExpr& e) { reads |= e.kind == BoundKind::kColumn && e.relation == dml.relation; };
+  const uint32_t shown = dml.through != nullptr ? dml.through->shown->id : dml.relation;
+  const auto look = [&](const BoundExpr& e) { reads |= e.kind == BoundKind::kColumn && e.relation == shown; };
   for (const auto& assignment : dml.assignments) visit(*assignment.value, look);
   for (const auto& output : dml.returning) visit(*output.expr, look);
   if (dml.source != nullptr)
     for (const auto& condition : dml.source->where) visit(*condition, look);
   if (!reads) return Status();
+  if (dml.through != nullptr) return check_rights(*dml.through->view, kSelectRight);
   return dml.view != nullptr ? check_rights(*catalog_.find_view(dml.view->name, false), kSelectRight)
                              : check_rights(dml.table->schema(), kSelectRight);
 }

@@ -166,7 +166,7 @@ Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* sco
   std::set<std::string_view> generated;  // which have no assignment yet
   for (const auto& item : items) {
     for (const ast::Assignment& target : item.targets) {
-      SCYPER_ASSIGN_OR_RETURN(const uint32_t column, target_column(dml->schema(), target.column, target.location));
+      SCYPER_ASSIGN_OR_RETURN(const uint32_t column, target_column(*dml, target.column, target.location));
       if (rules == nullptr || rules->columns[column].generated_text.empty()) continue;
       if (!generated.insert(target.column).second)
         return error("42601", absl::StrCat("multiple assignments to same column \"", target.column, "\""), -1);
@@ -177,6 +177,28 @@ Status Binder::bind_set(const std::vector<ast::SetItem>& items, const Scope* sco
     assignment.value->domain = 0;
     SCYPER_ASSIGN_OR_RETURN(assignment.value,
                             to_domain(std::move(assignment.value), rules->columns[assignment.column].domain));
+  }
+  return absl::OkStatus();
+}
+
+// (a, b) = (SELECT x, y ...): one subquery for each column, of the same rows.
+Status Binder::bind_set_query(const ast::SetItem& item, const Scope* scope, BoundDml* dml) {
+  const ast::SelectStatement& select = *node_as<ast::ScalarSubquery>(*item.source).subquery;
+  for (size_t i = 0; i < item.targets.size(); i++) {
+    SubqueryAt place(this, scope);
+    SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<BoundQuery> query, bind_select(select, scope));
+    place.leave();
+    if (query->visible_outputs() != item.targets.size())
+      return error("42601", "number of columns does not match number of values", item.source->location);
+    if (query->set != SetOp::kNone || query->distinct || !query->order.empty())
+      return error("0A000", "set operations, DISTINCT and ORDER BY in SET (columns) = (SELECT ...) are not supported",
+                   item.source->location);
+    OutputColumn output = std::move(query->outputs[i]);
+    query->outputs.clear();
+    query->outputs.push_back(std::move(output));
+    BoundPtr value = make_expr(BoundKind::kScalarSubquery, query->outputs[0].expr->type, true, item.source->location);
+    value->query = std::move(query);
+    SCYPER_RETURN_IF_ERROR(add_assignment(item.targets[i], std::move(value), scope, dml));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/view_target.h"
 #include "plan/access_path.h"
 #include "query/key_rules.h"
 
@@ -26,20 +27,26 @@ Status without_match() {
 
 }  // namespace
 
-StatusOr<Binder::ConflictTarget> Binder::bind_conflict_target(const ast::OnConflict& conflict, const Relation& target) {
+StatusOr<Binder::ConflictTarget> Binder::bind_conflict_target(const ast::OnConflict& conflict, BoundDml* dml,
+                                                              const Relation& target) {
   ConflictTarget wanted;
   Scope scope;
-  scope.add(&target, false);
+  scope.add(dml->through != nullptr ? dml->through->shown.get() : &target, false);
   aggregate_clause_ = "index expressions";
   for (const auto& element : conflict.target) {
-    if (!element.column.empty()) {
-      const int column = find_target_column(target.table->schema(), element.column);
-      if (column < 0)
+    BoundPtr expr;
+    if (element.column.empty()) {
+      SCYPER_ASSIGN_OR_RETURN(expr, bind(*element.expr, &scope));
+    } else {
+      const auto& columns = scope.relations[0]->columns;
+      const auto found = std::find_if(columns.begin(), columns.end(),
+                                      [&](const auto& c) { return !c.hidden && c.name == element.column; });
+      if (found == columns.end())
         return error("42703", absl::StrCat("column \"", element.column, "\" does not exist"), conflict.infer_location);
-      wanted.columns.insert(static_cast<uint32_t>(column));
-      continue;
+      expr = make_column(scope.relations[0]->id, static_cast<uint32_t>(found - columns.begin()), found->type,
+                         found->nullable, -1);
     }
-    SCYPER_ASSIGN_OR_RETURN(BoundPtr expr, bind(*element.expr, &scope));
+    SCYPER_RETURN_IF_ERROR(show_base(dml, 0, expr.get()));
     if (expr->kind == BoundKind::kColumn)
       wanted.columns.insert(expr->index);
     else
@@ -48,6 +55,7 @@ StatusOr<Binder::ConflictTarget> Binder::bind_conflict_target(const ast::OnConfl
   if (conflict.target_where == nullptr) return wanted;
   aggregate_clause_ = "index predicates";
   SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*conflict.target_where, &scope, "WHERE"));
+  SCYPER_RETURN_IF_ERROR(show_base(dml, 0, where.get()));
   flatten_and(std::move(where), &wanted.where);
   return wanted;
 }
@@ -97,27 +105,30 @@ Status check_arbiters(const Catalog& catalog, const storage::TableSchema& schema
 }  // namespace
 
 // The unique indexes over exactly what is named, or all of them where nothing is.
-Status Binder::infer_indexes(const ast::OnConflict& conflict, Relation* target, std::vector<uint32_t>* indexes) {
+Status Binder::infer_indexes(const ast::OnConflict& conflict, BoundDml* dml, Relation* target,
+                             std::vector<uint32_t>* indexes) {
   const storage::TableSchema& schema = target->table->schema();
   if (!conflict.constraint.empty()) {
     for (uint32_t i = 0; i < schema.indexes.size(); i++)
       if (bare_name(schema.indexes[i].name) == conflict.constraint && schema.indexes[i].constraint)
         indexes->push_back(i);
+    if (dml->through != nullptr) indexes->clear();  // a view has no constraints
     if (!indexes->empty()) return check_arbiters(catalog_, schema, *indexes);
-    const TableRules* rules = rules_of(schema);
+    const TableRules* rules = dml->through != nullptr ? nullptr : rules_of(schema);
     if (rules != nullptr) {
       for (const auto& check : rules->checks)
         if (check.name == conflict.constraint)
           return error("42809", "constraint in ON CONFLICT clause has no associated index", -1);
     }
-    return error(
-        "42704",
-        absl::StrCat("constraint \"", conflict.constraint, "\" for table \"", schema.name, "\" does not exist"), -1);
+    return error("42704",
+                 absl::StrCat("constraint \"", conflict.constraint, "\" for table \"",
+                              dml->through != nullptr ? dml->through->view->name : schema.name, "\" does not exist"),
+                 -1);
   }
   ConflictTarget wanted;
   if (!conflict.target.empty()) {
     bind_hidden_columns(target);
-    SCYPER_ASSIGN_OR_RETURN(wanted, bind_conflict_target(conflict, *target));
+    SCYPER_ASSIGN_OR_RETURN(wanted, bind_conflict_target(conflict, dml, *target));
   }
   for (uint32_t i = 0; i < schema.indexes.size(); i++) {
     const storage::IndexDef& index = schema.indexes[i];
@@ -136,32 +147,43 @@ Status Binder::bind_conflict(const ast::InsertStatement& insert, Relation* targe
     return with_hint(
         error("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name", conflict.location),
         "For example, ON CONFLICT (column_name).");
-  if (!conflict.target.empty() || !conflict.constraint.empty())
-    SCYPER_RETURN_IF_ERROR(check_rights(dml->table->schema(), kSelectRight));
-  if (conflict.action == ast::ConflictAction::kUpdate)
-    SCYPER_RETURN_IF_ERROR(check_rights(dml->table->schema(), kUpdateRight));
+  uint16_t rights = 0;
+  if (!conflict.target.empty() || !conflict.constraint.empty()) rights |= kSelectRight;
+  if (conflict.action == ast::ConflictAction::kUpdate) rights |= kUpdateRight;
+  std::vector<BoundPtr> visible;
+  if (dml->through != nullptr) {
+    const ViewChange change{DmlKind::kInsert, event_of(DmlKind::kInsert), rights};
+    SCYPER_ASSIGN_OR_RETURN(auto view, view_target(*dml->through->view, "", change));
+    SCYPER_ASSIGN_OR_RETURN(visible, visible_through(view.get(), dml->relation));
+  } else {
+    SCYPER_RETURN_IF_ERROR(check_rights(dml->table->schema(), rights));
+  }
   auto bound = std::make_unique<BoundConflict>();
-  SCYPER_RETURN_IF_ERROR(infer_indexes(conflict, target, &bound->indexes));
+  SCYPER_RETURN_IF_ERROR(infer_indexes(conflict, dml, target, &bound->indexes));
   if (conflict.action == ast::ConflictAction::kUpdate) {
     bound->excluded = table_relation(dml->table, "excluded");
     auto update = std::make_unique<BoundDml>();
     update->kind = DmlKind::kUpdate;
     update->table = dml->table;
+    update->through = dml->through;
     update->relation = dml->relation;
     update->source = std::make_unique<BoundQuery>();
     Scope scope;
-    scope.add(target, false);
-    scope.add(bound->excluded.get(), false);
+    const Relation* shown = dml->through != nullptr ? dml->through->shown.get() : target;
+    scope.add(shown, false);
+    scope.add(dml->through != nullptr ? dml->through->excluded.get() : bound->excluded.get(), false);
     aggregate_clause_ = "UPDATE";
     SCYPER_RETURN_IF_ERROR(bind_set(conflict.set, &scope, update.get()));
+    for (BoundPtr& condition : visible) update->source->where.push_back(std::move(condition));
     if (conflict.where != nullptr) {
       aggregate_clause_ = "WHERE";
       SCYPER_ASSIGN_OR_RETURN(BoundPtr where, bind_condition(*conflict.where, &scope, "WHERE"));
       flatten_and(std::move(where), &update->source->where);
     }
     Scope returned;
-    returned.add(target, false);
+    returned.add(shown, false);
     SCYPER_RETURN_IF_ERROR(bind_returning(insert.returning, &returned, update.get()));
+    SCYPER_RETURN_IF_ERROR(show_base(update.get(), bound->excluded->id));
     SCYPER_RETURN_IF_ERROR(bind_triggers(update.get()));
     SCYPER_RETURN_IF_ERROR(bind_constraints(update.get()));
     bound->update = std::move(update);

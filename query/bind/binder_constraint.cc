@@ -312,6 +312,10 @@ const Relation* Binder::row_relation(std::unique_ptr<Relation>* row, const Bound
 Status Binder::bind_constraints(BoundDml* dml) {
   const TableRules* rules = rules_of(dml->table->schema());
   if (dml->kind != DmlKind::kDelete) show_failing_row(dml);
+  SCYPER_RETURN_IF_ERROR(bind_view_checks(dml));
+  const bool has_view_query = std::any_of(dml->references.begin(), dml->references.end(), [](const RowCheck& check) {
+    return subquery_of(*check.condition) != nullptr;
+  });
   if (rules != nullptr && dml->kind != DmlKind::kDelete) {
     SCYPER_RETURN_IF_ERROR(bind_generated_columns(*rules, dml));
     SCYPER_RETURN_IF_ERROR(bind_checks(*rules, dml));
@@ -346,8 +350,8 @@ Status Binder::bind_constraints(BoundDml* dml) {
   // a trigger of a row may mend the reference of the next one
   const BoundTriggers* triggers = dml->triggers.get();
   const bool fires_for_rows = triggers != nullptr && !(triggers->before_row.empty() && triggers->after_row.empty());
-  dml->checks_at_once =
-      dml->reactions.empty() && !refers_to_itself && !has_deferrable_key && !fires_for_rows && reacting_.empty();
+  dml->checks_at_once = dml->reactions.empty() && !refers_to_itself && !has_deferrable_key && !fires_for_rows &&
+                        !has_view_query && reacting_.empty();
   return absl::OkStatus();
 }
 

@@ -39,7 +39,8 @@ Status Binder::bind_dml_where(const ast::Expr& where, const Scope* scope, BoundD
     return absl::OkStatus();
   }
   const std::string& cursor = node_as<ast::CurrentOf>(where).cursor;
-  if (dml->view != nullptr) return error("0A000", "WHERE CURRENT OF on a view is not implemented", -1);
+  if (dml->view != nullptr || dml->through != nullptr)
+    return error("0A000", "WHERE CURRENT OF on a view is not implemented", -1);
   if (variables_ == nullptr) return error("0A000", "WHERE CURRENT OF is supported in PL/pgSQL only", where.location);
   SCYPER_ASSIGN_OR_RETURN(std::vector<uint32_t> key, current_key(cursor, *dml->table, where.location));
   const storage::TableSchema& schema = dml->table->schema();

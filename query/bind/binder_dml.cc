@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "bind/list_lookups.h"
 #include "bind/make.h"
 #include "bind/statement_reads.h"
+#include "bind/view_target.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
 #include "storage/json_text_type.h"
@@ -15,20 +17,12 @@ namespace scyper::query {
 
 using ast::node_as;
 
-StatusOr<uint32_t> Binder::target_column(const storage::TableSchema& schema, const std::string& name,
-                                         int32_t location) const {
-  const int column = find_target_column(schema, name);
-  if (column >= 0) return static_cast<uint32_t>(column);
-  return error("42703", absl::StrCat("column \"", name, "\" of relation \"", schema.name, "\" does not exist"),
-               location);
-}
-
 // What an INSERT names: columns, or parts of them.
 StatusOr<std::vector<InsertTarget>> Binder::target_columns(const std::vector<ast::InsertColumn>& given,
-                                                           const storage::TableSchema& schema) const {
+                                                           const BoundDml& dml) const {
   std::vector<InsertTarget> targets;
   for (const auto& column : given) {
-    SCYPER_ASSIGN_OR_RETURN(const uint32_t c, target_column(schema, column.name, column.location));
+    SCYPER_ASSIGN_OR_RETURN(const uint32_t c, target_column(dml, column.name, column.location));
     if (column.subscripts.size() > 1 || !column.fields.empty())
       return error("0A000", "INSERT into fields and into arrays of several dimensions is not supported",
                    column.location);
@@ -86,16 +80,22 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStateme
   dml->kind = DmlKind::kInsert;
   SCYPER_RETURN_IF_ERROR(bind_target(insert.table, kInsertRight, "insert into", dml.get()));
   const storage::TableSchema& schema = dml->schema();
-  SCYPER_ASSIGN_OR_RETURN(auto target, target_relation(insert.table, *dml));
+  std::unique_ptr<Relation> target;
+  if (dml->through != nullptr) {
+    target = std::move(dml->through->base);
+  } else {
+    SCYPER_ASSIGN_OR_RETURN(target, target_relation(insert.table, *dml));
+  }
   dml->relation = target->id;
   size_t visible = storage::visible_columns(schema);
-  SCYPER_ASSIGN_OR_RETURN(std::vector<InsertTarget> targets, target_columns(insert.columns, schema));
+  SCYPER_ASSIGN_OR_RETURN(std::vector<InsertTarget> targets, target_columns(insert.columns, *dml));
   SCYPER_RETURN_IF_ERROR(bind_insert_source(insert, std::move(targets), visible, dml.get()));
   Scope scope;
-  scope.add(target.get(), false);
+  scope.add(dml->through != nullptr ? dml->through->shown.get() : target.get(), false);
   SCYPER_RETURN_IF_ERROR(bind_conflict(insert, target.get(), dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(insert.returning, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(check_reads(*dml));
+  SCYPER_RETURN_IF_ERROR(show_base(dml.get()));
   return dml;
 }
 
@@ -225,6 +225,19 @@ StatusOr<BoundPtr> Binder::given_value(const std::vector<InsertTarget>& targets,
                                               : to_domain(std::move(value), rules->columns[column].domain);
 }
 
+namespace {
+// DEFAULT of a column whose own value is drawn once.
+void clear_drawn(const std::vector<std::vector<ast::ExprPtr>>& given, const std::vector<InsertTarget>& targets,
+                 const std::function<bool(uint32_t)>& is_drawn, std::vector<std::vector<BoundPtr>>* rows) {
+  for (size_t r = 0; r < given.size(); r++)
+    for (size_t i = 0; i < given[r].size() && given[r].size() == targets.size(); i++) {
+      BoundPtr& value = (*rows)[r][i];
+      if (given[r][i]->kind == ast::ExprKind::kDefaultMarker && is_drawn(targets[i].column))
+        value = make_null(value->type, -1);
+    }
+}
+}  // namespace
+
 // Leaves dml->source with one output per table column, in table order and of the columns' types.
 Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vector<InsertTarget> targets, size_t visible,
                                   BoundDml* dml) {
@@ -248,7 +261,10 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
     width = query->visible_outputs();
   }
   if (targets.empty() && insert.source != nullptr)
-    for (uint32_t c = 0; c < std::min(width, visible); c++) targets.push_back({c});
+    for (size_t c = 0; c < std::min(width, dml->through == nullptr ? visible : dml->through->columns.size()); c++) {
+      SCYPER_ASSIGN_OR_RETURN(const uint32_t column, shown_column(*dml, c));
+      targets.push_back({column});
+    }
   if (width > targets.size())
     return error("42601", "INSERT has more expressions than target columns",
                  is_values
@@ -272,14 +288,8 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
     return insert.overriding == ast::Overriding::kUser && rules_of(schema) != nullptr &&
            rules_of(schema)->columns[column].identity != Identity::kNone;
   };
-  for (size_t r = 0; is_values && !query->from.empty() && r < insert.source->values.size(); r++) {
-    const auto& row = insert.source->values[r];
-    for (size_t i = 0; i < row.size() && row.size() == targets.size(); i++) {
-      BoundPtr& value = query->from[0].relation->rows[r][i];
-      if (row[i]->kind == ast::ExprKind::kDefaultMarker && is_drawn(targets[i].column))
-        value = make_null(value->type, -1);  // the column's own value is drawn once
-    }
-  }
+  if (is_values && !query->from.empty())
+    clear_drawn(insert.source->values, targets, is_drawn, &query->from[0].relation->rows);
   for (uint32_t c = 0; c < visible; c++) {
     BoundPtr value;
     if (!is_drawn(c)) {
@@ -352,9 +362,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   Scope scope;
   scope.parent = action_scope_;
   scope.query = dml->source.get();
-  SCYPER_ASSIGN_OR_RETURN(auto target, target_relation(update.table, *dml));
-  dml->relation = target->id;
-  SCYPER_RETURN_IF_ERROR(add_relation(std::move(target), &scope, dml->source.get(), JoinType::kInner, update.location));
+  SCYPER_RETURN_IF_ERROR(add_target(update.table, update.location, &scope, dml.get()));
   aggregate_clause_ = "FROM";
   for (const auto& item : update.from)
     SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, dml->source.get(), JoinType::kInner));
@@ -364,6 +372,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_update(const ast::UpdateStateme
   if (update.where != nullptr) SCYPER_RETURN_IF_ERROR(bind_dml_where(*update.where, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(update.returning, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(check_reads(*dml));
+  SCYPER_RETURN_IF_ERROR(show_base(dml.get()));
   dml->view != nullptr ? keep_view_rows(dml.get()) : keep_used_columns(dml.get());
   return dml;
 }
@@ -390,28 +399,6 @@ Status Binder::bind_set_items(const std::vector<ast::SetItem>& items, const Scop
   return absl::OkStatus();
 }
 
-// (a, b) = (SELECT x, y ...): one subquery for each column, of the same rows.
-Status Binder::bind_set_query(const ast::SetItem& item, const Scope* scope, BoundDml* dml) {
-  const ast::SelectStatement& select = *node_as<ast::ScalarSubquery>(*item.source).subquery;
-  for (size_t i = 0; i < item.targets.size(); i++) {
-    SubqueryAt place(this, scope);
-    SCYPER_ASSIGN_OR_RETURN(std::unique_ptr<BoundQuery> query, bind_select(select, scope));
-    place.leave();
-    if (query->visible_outputs() != item.targets.size())
-      return error("42601", "number of columns does not match number of values", item.source->location);
-    if (query->set != SetOp::kNone || query->distinct || !query->order.empty())
-      return error("0A000", "set operations, DISTINCT and ORDER BY in SET (columns) = (SELECT ...) are not supported",
-                   item.source->location);
-    OutputColumn output = std::move(query->outputs[i]);
-    query->outputs.clear();
-    query->outputs.push_back(std::move(output));
-    BoundPtr value = make_expr(BoundKind::kScalarSubquery, query->outputs[0].expr->type, true, item.source->location);
-    value->query = std::move(query);
-    SCYPER_RETURN_IF_ERROR(add_assignment(item.targets[i], std::move(value), scope, dml));
-  }
-  return absl::OkStatus();
-}
-
 Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Expr& source, const Scope* scope,
                                BoundDml* dml) {
   if (source.kind == ast::ExprKind::kDefaultMarker) return add_assignment(assignment, nullptr, scope, dml);
@@ -423,7 +410,7 @@ Status Binder::bind_assignment(const ast::Assignment& assignment, const ast::Exp
 // The column that may be assigned.
 StatusOr<uint32_t> Binder::check_assignment(const ast::Assignment& assignment, bool is_default, BoundDml* dml) {
   const storage::TableSchema& schema = dml->schema();
-  SCYPER_ASSIGN_OR_RETURN(const uint32_t column, target_column(schema, assignment.column, assignment.location));
+  SCYPER_ASSIGN_OR_RETURN(const uint32_t column, target_column(*dml, assignment.column, assignment.location));
   const bool is_deep = assignment.subscripts.size() > 1 && schema.columns[column].type.id != TypeId::kJsonb;
   if (!assignment.fields.empty() || is_deep)
     return error("0A000", "assignment to parts of a column but elements of arrays is not supported",
@@ -451,6 +438,8 @@ StatusOr<uint32_t> Binder::check_assignment(const ast::Assignment& assignment, b
 Status Binder::add_assignment(const ast::Assignment& assignment, BoundPtr value, const Scope* scope, BoundDml* dml) {
   const storage::TableSchema& schema = dml->schema();
   ColumnAssignment bound;
+  if (value == nullptr && dml->through != nullptr)
+    value = make_null(make_type(TypeId::kUnknown), -1);  // a view has none
   SCYPER_ASSIGN_OR_RETURN(bound.column, check_assignment(assignment, value == nullptr, dml));
   const TableRules* rules = rules_of(schema);
   if (rules != nullptr && !rules->columns[bound.column].generated_text.empty())
@@ -473,10 +462,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
   Scope scope;
   scope.parent = action_scope_;
   scope.query = dml->source.get();
-  SCYPER_ASSIGN_OR_RETURN(auto target, target_relation(statement.table, *dml));
-  dml->relation = target->id;
-  SCYPER_RETURN_IF_ERROR(
-      add_relation(std::move(target), &scope, dml->source.get(), JoinType::kInner, statement.location));
+  SCYPER_RETURN_IF_ERROR(add_target(statement.table, statement.location, &scope, dml.get()));
   aggregate_clause_ = "FROM";
   for (const auto& item : statement.from)
     SCYPER_RETURN_IF_ERROR(bind_from(*item, &scope, dml->source.get(), JoinType::kInner));
@@ -484,6 +470,7 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_delete(const ast::DeleteStateme
   if (statement.where != nullptr) SCYPER_RETURN_IF_ERROR(bind_dml_where(*statement.where, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(bind_returning(statement.returning, &scope, dml.get()));
   SCYPER_RETURN_IF_ERROR(check_reads(*dml));
+  SCYPER_RETURN_IF_ERROR(show_base(dml.get()));
   dml->view != nullptr ? keep_view_rows(dml.get()) : keep_used_columns(dml.get());
   return dml;
 }

@@ -46,8 +46,7 @@ StatusOr<std::shared_ptr<storage::Table>> Binder::find_table(const ast::TableRef
   if (table == nullptr && catalog_.has_foreign_table(ref.name.back()))
     return error("0A000", absl::StrCat("cannot ", std::string(change), " foreign table \"", ref.name.back(), "\""), -1);
   if (table == nullptr && catalog_.views.count(ref.name.back()) != 0)
-    return error("0A000", absl::StrCat("changes through the view \"", ref.name.back(), "\" are not supported"),
-                 ref.location);
+    return error("42809", absl::StrCat("\"", ref.name.back(), "\" is not a table"), -1);
   if (catalog_.composites.count(ref.name.back()) != 0)
     return error("42809", absl::StrCat("\"", ref.name.back(), "\" is a composite type"), ref.location);
   if (table != nullptr && view_depth_ == 0) used_relations_.insert(ref.name.back());
@@ -212,8 +211,9 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
   const VariableScope* saved_variables = std::exchange(variables_, nullptr);
   bool saved_parameters = std::exchange(allow_parameters_, false);
   BoundQuery* saved_aggregates = std::exchange(aggregate_query_, nullptr);
-  const Role* saved_actor =
-      std::exchange(actor_, catalog_.roles.find(view.access.owner));  // what it reads is its owner's
+  // what it reads is its owner's
+  const Role* owner = view.is_invoker ? current_role(catalog_.roles) : catalog_.roles.find(view.access.owner);
+  const Role* saved_actor = std::exchange(actor_, owner);
   view_depth_++;
   auto relation = query_relation(node_as<ast::SelectStatement>(*statements[0]), std::move(alias), nullptr);
   view_depth_--;
@@ -245,7 +245,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& t
                                                    : make_type(column.type),
                                  true, false});
   relation->columns.push_back({"tableoid", make_type(TypeId::kInt8), false, true});
-  for (const auto& row : table.rows(catalog_)) {
+  for (const auto& row : is_describing_ ? std::vector<SystemRow>() : table.rows(catalog_)) {
     relation->rows.emplace_back();
     for (size_t i = 0; i < row.size(); i++) {
       SqlType type = relation->columns[i].type;

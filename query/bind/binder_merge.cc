@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "bind/relation_walk.h"
@@ -106,7 +107,7 @@ Status Binder::bind_merge_insert(const ast::MergeWhen& when, const Scope* scope,
                                  BoundMergeWhen* bound) {
   const storage::TableSchema& schema = action->table->schema();
   const size_t visible = storage::visible_columns(schema);
-  SCYPER_ASSIGN_OR_RETURN(std::vector<InsertTarget> targets, target_columns(when.columns, schema));
+  SCYPER_ASSIGN_OR_RETURN(std::vector<InsertTarget> targets, target_columns(when.columns, *action));
   for (uint32_t c = 0; when.columns.empty() && c < std::min(visible, when.values.size()); c++) targets.push_back({c});
   if (when.values.size() > targets.size())
     return error("42601", "INSERT has more expressions than target columns", when.values[targets.size()]->location);
@@ -179,6 +180,10 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_merge(const ast::MergeStatement
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kMerge;
   dml->merge = std::make_unique<BoundMerge>();
+  if (catalog_.has_view(merge.table.name.back()))
+    return with_detail(sql_error("0A000", absl::StrCat("cannot execute MERGE on relation \"",
+                                                       std::string(bare_name(merge.table.name.back())), "\"")),
+                       "This operation is not supported for views.");
   SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(merge.table, kSelectRight));
   for (const auto& when : merge.whens)
     if (when.action != ast::MergeAction::kDoNothing)

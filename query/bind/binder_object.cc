@@ -9,6 +9,7 @@
 #include "bind/object_numbers.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
+#include "bind/view_target.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
@@ -88,11 +89,18 @@ std::map<std::string, std::string> role_names(const Catalog& catalog) {
 }
 
 constexpr TextFunction kTextFunctions[] = {
-    {"pg_get_indexdef", 1, 3, index_texts, 3},        {"pg_get_constraintdef", 1, 2, constraint_texts, 2},
-    {"pg_get_viewdef", 1, 2, view_texts, 1},          {"pg_get_userbyid", 1, 1, role_names, 1},
-    {"pg_get_triggerdef", 1, 2, trigger_texts, 2},    {"obj_description", 1, 2, object_comments, 1},
-    {"col_description", 2, 2, column_comments, 2},    {"pg_table_is_visible", 1, 1, visible_objects, 1},
-    {"pg_type_is_visible", 1, 1, visible_objects, 1}, {"pg_function_is_visible", 1, 1, visible_objects, 1},
+    {"pg_get_indexdef", 1, 3, index_texts, 3},
+    {"pg_get_constraintdef", 1, 2, constraint_texts, 2},
+    {"pg_get_viewdef", 1, 2, view_texts, 1},
+    {"pg_get_userbyid", 1, 1, role_names, 1},
+    {"pg_relation_is_updatable", 2, 2, updatable_relation_texts, 2},
+    {"pg_column_is_updatable", 3, 3, updatable_column_texts, 2},
+    {"pg_get_triggerdef", 1, 2, trigger_texts, 2},
+    {"obj_description", 1, 2, object_comments, 1},
+    {"col_description", 2, 2, column_comments, 2},
+    {"pg_table_is_visible", 1, 1, visible_objects, 1},
+    {"pg_type_is_visible", 1, 1, visible_objects, 1},
+    {"pg_function_is_visible", 1, 1, visible_objects, 1},
 };
 
 // Functions whose answer is the same whatever they are asked: there is nothing of that kind, or it is not told apart.
@@ -319,7 +327,8 @@ StatusOr<BoundPtr> Binder::bind_text_function(const ast::FunctionCall& call, con
   const auto* function = find_function(kTextFunctions, call.name.back(), call.args.size());
   if (function == nullptr) return BoundPtr();
   std::string map;
-  for (const auto& [key, text] : function->texts(catalog_)) add_entry(key, text, &map);
+  if (!is_describing_)  // a view that says whether it may be changed
+    for (const auto& [key, text] : function->texts(catalog_)) add_entry(key, text, &map);
   std::vector<BoundPtr> args;
   args.push_back(map_constant(program_.get(), std::move(map), call.location));
   for (size_t i = 0; i < function->keys; i++) {
@@ -343,6 +352,13 @@ StatusOr<BoundPtr> Binder::bind_text_function(const ast::FunctionCall& call, con
     args.push_back(std::move(arg));
   }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr text, make_call(" catalog text", std::move(args), call.location));
+  if (function->name.ends_with("_is_updatable")) {
+    const bool is_column = function->name.starts_with("pg_column");
+    SCYPER_ASSIGN_OR_RETURN(text, coerce(std::move(text), is_column ? kBool : kInt4, Coercion::kExplicit));
+    BoundPtr known = make_expr(BoundKind::kCoalesce, text->type, false, call.location);
+    known->args = list_of(std::move(text), make_constant(is_column ? kBool : kInt4, int_datum(0), call.location));
+    return known;
+  }
   if (!function->name.ends_with("_is_visible")) return text;
   return coerce(std::move(text), kBool, Coercion::kExplicit);
 }

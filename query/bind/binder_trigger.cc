@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/view_target.h"
 #include "parse/sql_parser.h"
 #include "plan/expressions.h"
 
@@ -10,10 +11,6 @@
 namespace scyper::query {
 
 namespace {
-
-uint8_t event_of(DmlKind kind) {
-  return kind == DmlKind::kInsert ? Trigger::kInsert : kind == DmlKind::kDelete ? Trigger::kDelete : Trigger::kUpdate;
-}
 
 // A BEFORE trigger of a cascade runs with the rights of the table's owner, as the cascade does (bind_reaction()): what
 // SECURITY DEFINER does for a routine's owner.

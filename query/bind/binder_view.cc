@@ -5,38 +5,61 @@
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "bind/relation_walk.h"
+#include "bind/view_target.h"
 
-// Targets of INSERT, UPDATE and DELETE: tables, and views that have INSTEAD OF triggers for it.
+// Targets of INSERT, UPDATE and DELETE: tables, views that have INSTEAD OF triggers for it, and tables behind views.
 namespace scyper::query {
 
 namespace {
 
-bool has_trigger_instead(const Catalog& catalog, const std::string& view, uint8_t event) {
-  return std::any_of(catalog.triggers.begin(), catalog.triggers.end(), [&](const auto& entry) {
-    return entry.first.first == view && entry.second->instead && (entry.second->events & event) != 0;
-  });
+std::shared_ptr<const storage::TableSchema> schema_of_view(const View& view) {
+  auto schema = std::make_shared<storage::TableSchema>();
+  schema->name = view.name;
+  for (size_t i = 0; i < view.column_names.size(); i++)
+    schema->columns.push_back({view.column_names[i], view.column_types[i], false});
+  return schema;
 }
 
 }  // namespace
 
 Status Binder::bind_target(const ast::TableRef& ref, uint16_t rights, std::string_view change, BoundDml* dml) {
-  const uint8_t event = dml->kind == DmlKind::kInsert   ? Trigger::kInsert
-                        : dml->kind == DmlKind::kDelete ? Trigger::kDelete
-                                                        : Trigger::kUpdate;
+  const uint8_t event = event_of(dml->kind);
   const View* view = catalog_.find_view(ref.name.back(), false);
   const bool is_transition = ref.name.size() == 1 && transition_tables_.count(ref.name[0]) != 0;
-  if (view == nullptr || is_transition || !has_trigger_instead(catalog_, view->name, event)) {
+  if (view == nullptr || is_transition) {
     SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(ref, rights, change));
     return absl::OkStatus();
   }
   SCYPER_RETURN_IF_ERROR(check_schema_usage(view->name, ref.location));
-  SCYPER_RETURN_IF_ERROR(check_rights(*view, rights));
-  if (view_depth_ == 0) used_relations_.insert(view->name);
-  auto schema = std::make_shared<storage::TableSchema>();
-  schema->name = view->name;
-  for (size_t i = 0; i < view->column_names.size(); i++)
-    schema->columns.push_back({view->column_names[i], view->column_types[i], false});
-  dml->view = std::move(schema);
+  if (has_trigger_instead(catalog_, view->name, event)) {
+    SCYPER_RETURN_IF_ERROR(check_rights(*view, rights));
+    if (view_depth_ == 0) used_relations_.insert(view->name);
+    dml->view = schema_of_view(*view);
+    return absl::OkStatus();
+  }
+  SCYPER_ASSIGN_OR_RETURN(dml->through, view_target(*view, ref.alias.name, {dml->kind, event, rights}));
+  if (dml->through->triggered != nullptr)
+    dml->view = schema_of_view(*dml->through->triggered);
+  else
+    dml->table = dml->through->base->table;
+  return absl::OkStatus();
+}
+
+// The target of UPDATE and DELETE, as the first relation of the query over it.
+Status Binder::add_target(const ast::TableRef& ref, int32_t location, Scope* scope, BoundDml* dml) {
+  if (dml->through == nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(auto target, target_relation(ref, *dml));
+    dml->relation = target->id;
+    return add_relation(std::move(target), scope, dml->source.get(), JoinType::kInner, location);
+  }
+  ViewTarget& view = *dml->through;
+  dml->relation = view.base_id;
+  FromEntry entry;
+  entry.relation = std::move(view.base);
+  dml->source->from.push_back(std::move(entry));
+  scope->add(view.shown.get(), false);
+  for (ViewTarget::Condition& condition : view.conditions)
+    for (BoundPtr& conjunct : condition.where) dml->source->where.push_back(std::move(conjunct));
   return absl::OkStatus();
 }
 

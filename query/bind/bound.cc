@@ -22,9 +22,7 @@ bool is_long_number(const BoundExpr& expr) {
 }
 }  // namespace
 
-BoundPtr clone(const BoundExpr& expr) {
-  check_stack();
-  auto copy = std::make_unique<BoundExpr>();
+void copy_to(const BoundExpr& expr, BoundExpr* copy) {
   copy->kind = expr.kind;
   copy->type = expr.type;
   copy->nullable = expr.nullable;
@@ -41,9 +39,16 @@ BoundPtr clone(const BoundExpr& expr) {
     copy->value.lo = reinterpret_cast<int64_t>(copy->text.data());
   copy->builtin = expr.builtin;
   copy->routine = expr.routine;
+  copy->args.clear();
   for (const auto& arg : expr.args) copy->args.push_back(clone(*arg));
-  if (expr.query != nullptr) copy->query = clone(*expr.query);
+  copy->query = expr.query != nullptr ? clone(*expr.query) : nullptr;
   copy->names = expr.names;
+}
+
+BoundPtr clone(const BoundExpr& expr) {
+  check_stack();
+  auto copy = std::make_unique<BoundExpr>();
+  copy_to(expr, copy.get());
   return copy;
 }
 

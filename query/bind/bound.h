@@ -78,6 +78,7 @@ using BoundPtr = std::unique_ptr<BoundExpr>;
 
 // Deep copies; a copied subquery keeps the numbers of its relations.
 BoundPtr clone(const BoundExpr& expr);
+void copy_to(const BoundExpr& expr, BoundExpr* copy);  // whose arguments and names go
 std::unique_ptr<BoundQuery> clone(const BoundQuery& query);
 bool same(const BoundExpr& a, const BoundExpr& b);
 
@@ -391,6 +392,8 @@ struct BoundMerge {
   std::vector<BoundMergeWhen> whens;
 };
 
+struct ViewTarget;  // bind/view_target.h
+
 struct BoundDml {
   DmlKind kind = DmlKind::kInsert;
   uint32_t relation = 0;  // id of the target in RETURNING, WHERE and SET expressions
@@ -398,6 +401,7 @@ struct BoundDml {
   // Instead of table: a view, whose INSTEAD OF triggers change something. Source of UPDATE and DELETE: its outputs are
   // the columns of the view, then the assigned values, then `others`.
   std::shared_ptr<const storage::TableSchema> view;
+  std::shared_ptr<ViewTarget> through;                // while it is bound: the view that the statement names
   std::vector<std::pair<uint32_t, uint32_t>> others;  // relation and column: what RETURNING reads besides
   std::unique_ptr<BoundQuery> source;  // INSERT: outputs by table column order (all columns). UPDATE, DELETE: a query
                                        // over target (its first relation) and FROM; its outputs are unused

@@ -110,6 +110,9 @@ void add_lock_functions(BuiltinTable* t) {
   add(" lock_unnamed", {}, T::kBool, k_fn_lock_unnamed);
   t->runtime("scyper_may_lock", {T::kBool, T::kText, T::kInt8, T::kInt4, T::kBool}, T::kBool, k_fn_may_lock)
       .is_volatile = true;  // LOCK TABLE
+  Builtin& visible = t->runtime(" visible_row", {T::kBool, T::kText}, T::kBool, k_fn_visible_row);
+  visible.is_volatile = true;
+  visible.strict = false;
   t->runtime("hashtext", {T::kText}, T::kInt4, k_fn_hashtext);
   t->runtime("hashtextextended", {T::kText, T::kInt8}, T::kInt8, k_fn_hashtextextended);
 }

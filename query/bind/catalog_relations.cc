@@ -65,7 +65,7 @@ struct ClassRow {
   size_t columns;
   bool has_index = false;
   size_t checks = 0;
-  std::string tier_cache = {};
+  std::string options = {};
   bool is_temporary = false;
 };
 
@@ -105,8 +105,20 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           is_table ? kFirstTransaction : int64_t{0},       // relfrozenxid
           is_table ? kFirstMultiTransaction : int64_t{0},  // relminmxid
           access_value(access, catalog),
-          row.tier_cache.empty() ? SystemValue() : SystemValue(absl::StrCat("{tier_cache=", row.tier_cache, "}")),
+          row.options.empty() ? SystemValue() : SystemValue(absl::StrCat("{", row.options, "}")),
           SystemValue()};
+}
+
+std::string table_options(const TableRules& rules) {
+  return rules.tier_cache.empty() ? std::string() : absl::StrCat("tier_cache=", rules.tier_cache);
+}
+
+std::string view_options(const View& view) {
+  std::string text = view.is_invoker ? "security_invoker=true" : "";
+  if (view.check_option != CheckOption::kNone)
+    absl::StrAppend(&text, text.empty() ? "" : ",",
+                    "check_option=", view.check_option == CheckOption::kLocal ? "local" : "cascaded");
+  return text;
 }
 
 std::vector<SystemRow> classes(const Catalog& catalog) {
@@ -123,13 +135,14 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
                                                                          : "r";
     const bool has_rules = rules != catalog.rules.end();
     add({table_oid(schema), name, kind, storage::visible_columns(schema), !schema.indexes.empty(),
-         has_rules ? rules->second.checks.size() : 0, has_rules ? rules->second.tier_cache : std::string()},
+         has_rules ? rules->second.checks.size() : 0, has_rules ? table_options(rules->second) : std::string()},
         storage::is_temporary(schema.id));
     for (const auto& index : schema.indexes)
       add({index_oid(index), index.name, "i", key_count(index)}, storage::is_temporary(index.id));
   }
   for (const auto& [name, view] : catalog.views)
-    add({view_oid(catalog, name), name, view->foreign != nullptr ? "f" : "v", view->column_names.size()});
+    add({view_oid(catalog, name), name, view->foreign != nullptr ? "f" : "v", view->column_names.size(), false, 0,
+         view_options(*view)});
   for (const auto& [name, sequence] : catalog.sequences)
     add({sequence_oid(*sequence), name, "S", kSequenceColumns}, storage::is_temporary(sequence->definition().id));
   return rows;

@@ -3,6 +3,7 @@
 #include "base/object_name.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
+#include "bind/view_target.h"
 #include "query/search_path.h"
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
@@ -51,7 +52,10 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
                     {},
                     {},
                     {},
-                    table ? "YES" : "NO",
+                    table || (relation.view->foreign == nullptr &&
+                              (updatable_events(catalog, *relation.view, false) & Trigger::kInsert) != 0)
+                        ? "YES"
+                        : "NO",
                     "NO",
                     {}});
   }
@@ -101,12 +105,29 @@ std::vector<SystemRow> column_privileges(const Catalog& catalog) {
   return rows;
 }
 
+SystemRow view_row(const Catalog& catalog, const View& view) {
+  constexpr uint8_t kChanges = Trigger::kUpdate | Trigger::kDelete;
+  const uint8_t events = updatable_events(catalog, view, false);
+  const auto says = [](bool yes) { return yes ? "YES" : "NO"; };
+  const auto triggered = [&](uint8_t event) { return says(has_trigger_instead(catalog, view.name, event)); };
+  return {kCatalogName,
+          schema_name(view.name),
+          name_in_schema(view.name),
+          view.query,
+          view.check_option == CheckOption::kNone    ? "NONE"
+          : view.check_option == CheckOption::kLocal ? "LOCAL"
+                                                     : "CASCADED",
+          says((events & kChanges) == kChanges),
+          says((events & Trigger::kInsert) != 0),
+          triggered(Trigger::kUpdate),
+          triggered(Trigger::kDelete),
+          triggered(Trigger::kInsert)};
+}
+
 std::vector<SystemRow> views(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
-    if (view->foreign == nullptr)
-      rows.push_back(
-          {kCatalogName, schema_name(name), name_in_schema(name), view->query, "NONE", "NO", "NO", "NO", "NO", "NO"});
+    if (view->foreign == nullptr) rows.push_back(view_row(catalog, *view));
   return rows;
 }
 
@@ -223,9 +244,16 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
 
 std::vector<SystemRow> columns(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  for (const auto& relation : system_relations(catalog))
-    for (size_t i = 0; is_listed(catalog, relation.name) && i < relation.column_count(); i++)
+  for (const auto& relation : system_relations(catalog)) {
+    if (!is_listed(catalog, relation.name)) continue;
+    std::vector<bool> updatable(relation.column_count(), relation.schema != nullptr);
+    if (relation.schema == nullptr && relation.view->foreign == nullptr)
+      updatable = updatable_columns(catalog, *relation.view);
+    for (size_t i = 0; i < relation.column_count(); i++) {
       rows.push_back(column_row(catalog, relation, i));
+      rows.back().back() = updatable[i] ? "YES" : "NO";
+    }
+  }
   return rows;
 }
 

@@ -220,18 +220,43 @@ std::vector<SystemRow> tablespaces(const Catalog&) {
   return {{int64_t{1663}, "pg_default", kOwnerOid, SystemValue(), SystemValue()},
           {int64_t{1664}, "pg_global", kOwnerOid, SystemValue(), SystemValue()}};
 }
+struct KnownExtension {
+  const char *name, *version;
+  int64_t oid, schema;
+  bool is_relocatable, is_trusted;
+  const char* comment;
+};
+constexpr KnownExtension kKnownExtensions[] = {
+    {"file_fdw", "1.0", kFileExtensionOid, kPublicSchemaOid, true, false, "foreign-data wrapper for flat file access"},
+    {"pgcrypto", "1.3", kFileExtensionOid - 1, kPublicSchemaOid, true, true, "cryptographic functions"},
+    {"plpgsql", "1.0", kPlpgsqlExtensionOid, kCatalogSchemaOid, false, true, "PL/pgSQL procedural language"},
+    {"uuid-ossp", "1.1", kFileExtensionOid - 2, kPublicSchemaOid, true, true,
+     "generate universally unique identifiers (UUIDs)"},
+};
+bool is_installed(const Catalog& catalog, const KnownExtension& known) {
+  return catalog.extensions.contains(known.name) || known.oid == kPlpgsqlExtensionOid;
+}
 std::vector<SystemRow> extensions(const Catalog& catalog) {
-  std::vector<SystemRow> rows = {
-      {kPlpgsqlExtensionOid, "plpgsql", kOwnerOid, kCatalogSchemaOid, false, "1.0", SystemValue(), SystemValue()}};
-  for (const std::string& name : catalog.extensions) {
-    const bool is_crypto = name == "pgcrypto", is_files = name == kFileWrapper;
-    rows.push_back({is_files ? kFileExtensionOid : kFileExtensionOid - (is_crypto ? 1 : 2), name, kOwnerOid,
-                    kPublicSchemaOid, true,
-                    is_files    ? "1.0"
-                    : is_crypto ? "1.3"
-                                : "1.1",
-                    SystemValue(), SystemValue()});
-  }
+  std::vector<SystemRow> rows;
+  for (const KnownExtension& known : kKnownExtensions)
+    if (is_installed(catalog, known))
+      rows.push_back({known.oid, known.name, kOwnerOid, known.schema, known.is_relocatable, known.version,
+                      SystemValue(), SystemValue()});
+  return rows;
+}
+std::vector<SystemRow> available_extensions(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const KnownExtension& known : kKnownExtensions)
+    rows.push_back({known.name, known.version,
+                    is_installed(catalog, known) ? SystemValue(known.version) : SystemValue(), known.comment});
+  return rows;
+}
+std::vector<SystemRow> extension_versions(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const KnownExtension& known : kKnownExtensions)
+    rows.push_back({known.name, known.version, is_installed(catalog, known), true, known.is_trusted,
+                    known.is_relocatable, known.schema == kCatalogSchemaOid ? SystemValue("pg_catalog") : SystemValue(),
+                    SystemValue(), known.comment});
   return rows;
 }
 std::vector<SystemRow> foreign_wrappers(const Catalog& catalog) {
@@ -433,6 +458,12 @@ std::vector<SystemTable> pg_catalog_tables() {
        columns_of("oid:int8 extname extowner:int8 extnamespace:int8 extrelocatable:bool extversion extconfig:int8[] "
                   "extcondition:text[]"),
        extensions},
+      {kSchema, "pg_available_extensions", columns_of("name default_version installed_version comment"),
+       available_extensions},
+      {kSchema, "pg_available_extension_versions",
+       columns_of("name version installed:bool superuser:bool trusted:bool relocatable:bool schema requires:text[] "
+                  "comment"),
+       extension_versions},
       {kSchema, "pg_foreign_data_wrapper",
        columns_of("oid:int8 fdwname fdwowner:int8 fdwhandler:int8 fdwvalidator:int8 fdwacl:text[] fdwoptions:text[]"),
        foreign_wrappers},

@@ -146,4 +146,29 @@ void decode_access(ImageReader* in, Catalog* catalog) {
   }
 }
 
+namespace {
+template <typename IO>
+void walk_options(IO& io, View& view) {
+  io.number(view.check_option);
+  walk_bool(io, view.is_invoker);
+}
+}  // namespace
+
+void encode_view_options(ImageWriter* out, const Catalog& catalog) {
+  for (const auto& [name, view] : catalog.views) {
+    View written = *view;
+    walk_options(*out, written);
+  }
+}
+
+bool decode_view_options(ImageReader* in, Catalog* catalog) {
+  for (auto& [name, view] : catalog->views) {
+    auto read = std::make_shared<View>(*view);
+    walk_options(*in, *read);
+    if (!in->ok() || read->check_option > CheckOption::kCascaded) return false;
+    view = std::move(read);
+  }
+  return true;
+}
+
 }  // namespace scyper::query

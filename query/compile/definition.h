@@ -139,6 +139,10 @@ class Definer {
   Status alter_table(const ast::AlterTableStatement& alter, ResultSet* result);
   Status alter_one(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
   Status alter_options(const ast::AlterTableCommand& command, const std::string& name, ResultSet* result);
+  // view_options.cc
+  Status define_view_options(const std::vector<ast::Option>& options, bool resets, View* view) const;
+  Status check_view_option(const View& view) const;
+  Status alter_view(const ast::AlterTableStatement& alter, ResultSet* result);
   Status apply_change(TableChange change);
   StatusOr<uint32_t> column_to_alter(const std::string& column, const std::string& name);
   Status default_values(const storage::TableSchema& schema, uint32_t column, const std::string& text, uint64_t rows,

@@ -97,6 +97,7 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
       SCYPER_RETURN_IF_ERROR(set_owner(command.owner, alter.table.name.back()));
     return Status();
   }
+  if (old_->has_view(alter.table.name.back())) return alter_view(alter, result);
   const bool is_sequence = old_->sequences.count(alter.table.name.back()) != 0;
   if (alter.object == ast::ObjectKind::kSequence && sets_owner && !is_sequence && !alter.if_exists)
     return error("42P01", absl::StrCat("relation \"", alter.table.name.back(), "\" does not exist"), -1);

@@ -53,13 +53,38 @@ Status Definer::define_foreign(const ast::Statement& statement, ResultSet* resul
   }
 }
 
+namespace {
+struct ExtensionHint {
+  std::string_view name, hint;
+};
+constexpr ExtensionHint kExtensionHints[] = {
+    {"pg_trgm", "LIKE, ILIKE and regular expressions work without it; its functions and indexes are not there."},
+    {"citext", "Use text, lower(column) in comparisons, and a unique index on lower(column)."},
+    {"hstore", "Use jsonb."},
+    {"unaccent", "Use translate()."},
+    {"ltree", "Use text with LIKE, or WITH RECURSIVE over a column that names the parent."},
+    {"btree_gin", "Indexes of several columns need no extension."},
+    {"btree_gist", "Indexes of several columns need no extension; EXCLUDE is not there."},
+    {"postgres_fdw", "Use file_fdw, or COPY."},
+    {"dblink", "Use file_fdw, or COPY."},
+    {"tablefunc", "Use aggregates with FILTER, and WITH RECURSIVE."},
+    {"pg_stat_statements", "Use the metrics of the node, and EXPLAIN ANALYZE."},
+};
+
+std::string_view hint_for_extension(std::string_view name) {
+  for (const ExtensionHint& known : kExtensionHints)
+    if (known.name == name) return known.hint;
+  return "pg_available_extensions lists those that are there.";
+}
+}  // namespace
+
 Status Definer::create_extension(const ast::CreateExtensionStatement& create, ResultSet* result) {
   result->command_tag = "CREATE EXTENSION";
   if (create.name == "plpgsql" || old_->extensions.count(create.name) != 0)
     return already_exists("extension", create.name, create.if_not_exists, result);
   if (create.name != kFileWrapper && !is_native_extension(create.name))
     return with_hint(error("0A000", absl::StrCat("extension \"", create.name, "\" is not available"), -1),
-                     "There are file_fdw, and pgcrypto and uuid-ossp for the functions of theirs that are built in.");
+                     hint_for_extension(create.name));
   next().extensions.insert(create.name);
   return absl::OkStatus();
 }

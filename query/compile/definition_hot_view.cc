@@ -24,8 +24,7 @@ Status Definer::not_hot(int32_t location) const {
 
 // FROM one table; nothing else but targets and WHERE.
 StatusOr<std::shared_ptr<storage::Table>> Definer::table_of_hot_view(const ast::CreateViewStatement& create) const {
-  if (create.persistence != ast::Persistence::kPermanent || !create.columns.empty() || !create.options.empty() ||
-      create.check_option)
+  if (create.persistence != ast::Persistence::kPermanent || !create.columns.empty() || !create.options.empty())
     return not_hot(create.view.location);
   const ast::SelectStatement& select = *create.query;
   const bool is_plain = select.with.tables.empty() && !select.distinct && select.group_by.empty() &&

@@ -105,6 +105,9 @@ void walk_id(IO& io, T& id) {
 void encode_access(ImageWriter* out, Catalog* catalog);
 void decode_access(ImageReader* in, Catalog* catalog);
 void encode_sequence_access(ImageWriter* out, const Catalog& catalog);
+// Of views and foreign tables, in the order of the map.
+void encode_view_options(ImageWriter* out, const Catalog& catalog);
+bool decode_view_options(ImageReader* in, Catalog* catalog);  // false: they are damaged
 void decode_sequence_access(ImageReader* in, Catalog* catalog);
 void inherit_sequence_owners(Catalog* catalog);  // of an image that has none: those of their tables
 

@@ -15,8 +15,6 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
   result->command_tag = "CREATE VIEW";
   if (create.persistence != ast::Persistence::kPermanent)
     return error("0A000", "temporary views are not supported", create.view.location);
-  if (create.check_option || !create.options.empty())
-    return error("0A000", "options of views are not supported", create.view.location);
   if (const auto* select = ast::node_if<ast::SelectStatement>(create.query.get()))
     for (const auto& table : select->with.tables)
       if (table.statement->kind != ast::StatementKind::kSelect)
@@ -41,6 +39,7 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
     for (size_t j = 0; j < i; j++)
       if (view->column_names[i] == view->column_names[j])
         return error("42701", absl::StrCat("column \"", view->column_names[i], "\" specified more than once"), -1);
+  SCYPER_RETURN_IF_ERROR(define_view_options(create.options, false, view.get()));
   view->relations.assign(binder.used_relations().begin(), binder.used_relations().end());
   auto old = old_->views.find(view->name);
   view->access.owner = actor().id;
@@ -52,6 +51,7 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
       return error("42809", absl::StrCat("\"", view->name, "\" is not a view"), -1);
     return error("42P07", absl::StrCat("relation \"", view->name, "\" already exists"), -1);
   }
+  SCYPER_RETURN_IF_ERROR(check_view_option(*view));
   next().views[view->name] = view;
   return absl::OkStatus();
 }

@@ -117,9 +117,8 @@ struct CreateViewStatement : StatementNode<StatementKind::kCreateView> {
   Persistence persistence = Persistence::kPermanent;
   bool or_replace = false;
   std::vector<std::string> columns;
-  std::vector<Option> options;
-  bool check_option = false;
-  bool is_hot_data = false;  // CREATE HOT DATA VIEW
+  std::vector<Option> options;  // WITH CHECK OPTION as check_option
+  bool is_hot_data = false;     // CREATE HOT DATA VIEW
   SelectPtr query;
 };
 

@@ -295,7 +295,12 @@ std::unique_ptr<ast::CreateViewStatement> Converter::create_view(const ViewStmt&
   out->or_replace = node.replace;
   out->columns = name_of(node.aliases);
   out->options = options(node.options);
-  out->check_option = node.withCheckOption != NO_CHECK_OPTION;
+  if (node.withCheckOption != NO_CHECK_OPTION) {
+    ast::Option& option = out->options.emplace_back();
+    option.name = "check_option";
+    option.has_value = true;
+    option.value = node.withCheckOption == LOCAL_CHECK_OPTION ? "local" : "cascaded";
+  }
   out->query = select(node.query);
   return out;
 }

@@ -49,7 +49,7 @@ namespace scyper::query {
   X(array_to_string) X(string_to_array) X(array_ndims) X(array_dims) X(array_contains) X(array_contained) \
   X(array_overlaps) X(trim_array) X(array_fill) X(array_slice) X(array_distinct) X(array_set_element) X(array_set_slice) \
   X(series) X(enum_first) X(enum_last) X(enum_range)
-#define SCYPER_SEQUENCE_FUNCTIONS(X) X(nextval) X(nextval_of_id) X(permitted_sequence) X(setval) X(currval) X(lastval)
+#define SCYPER_SEQUENCE_FUNCTIONS(X) X(nextval) X(nextval_of_id) X(permitted_sequence) X(setval) X(currval) X(lastval) X(visible_row)
 #define SCYPER_ZONE_FUNCTIONS(X) \
   X(zone_of_timestamptz) X(zone_of_timestamp) X(interval_zone_of_timestamptz) X(interval_zone_of_timestamp) \
   X(timestamptz_add_interval) X(timestamptz_subtract_interval) X(interval_add_timestamptz) X(age_timestamptz) \

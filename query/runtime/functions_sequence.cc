@@ -97,6 +97,14 @@ SCYPER_FUNCTION(permitted_sequence) {
   *out = args[1];
   return 0;
 }
+// ON CONFLICT DO UPDATE through a view: whether the row is in the view, and the view's name.
+SCYPER_FUNCTION(visible_row) {
+  if (args[0].null || args[0].lo == 0)
+    return c->fail("55000",
+                   absl::StrCat("conflicting row is not visible through view \"", std::string(text_of(args[1])), "\""));
+  *out = args[0];
+  return 0;
+}
 SCYPER_FUNCTION(nextval_of_id) {
   storage::Sequence* sequence = catalog_of(c)->find_sequence(SequenceId(static_cast<uint32_t>(args[0].lo)));
   if (sequence == nullptr) return c->fail("XX000", "the sequence of a column is missing");
@@ -172,6 +180,7 @@ SCYPER_FUNCTION(lastval) {
 SCYPER_DEFINE_DRAWN_FUNCTION(nextval, kInt8, 0)
 SCYPER_DEFINE_DRAWN_FUNCTION(nextval_of_id, kInt8, kNoText)
 SCYPER_DEFINE_FUNCTION(permitted_sequence)
+SCYPER_DEFINE_FUNCTION(visible_row)
 SCYPER_DEFINE_DRAWN_FUNCTION(setval, kInt8, 0)
 SCYPER_DEFINE_DRAWN_FUNCTION(currval, kInt8, 0)
 SCYPER_DEFINE_DRAWN_FUNCTION(lastval, kInt8, kNoText)

@@ -101,6 +101,9 @@ std::string signature_of(const Routine& routine);
 
 struct ForeignTable;  // query/foreign_table.h
 
+// Whether rows that a change of a view leaves must be rows of the view, and of the views behind it.
+enum class CheckOption : uint8_t { kNone, kLocal, kCascaded };
+
 // What is read as a table and has no rows of its own: a query that has a name, whose text is bound anew wherever it is
 // used; or a foreign table. Immutable.
 struct View {
@@ -111,6 +114,8 @@ struct View {
   std::vector<std::string> relations;           // tables and views that it reads
   std::shared_ptr<const ForeignTable> foreign;  // set: a foreign table; no query
   Access access;
+  CheckOption check_option = CheckOption::kNone;
+  bool is_invoker = false;  // it is read and changed with the rights of who asks, not of its owner
 };
 
 // CREATE MATERIALIZED VIEW: its query, beside the table of its name, which has the rows. Immutable.

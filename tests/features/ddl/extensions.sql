@@ -21,6 +21,8 @@ SELECT count(*) FROM t WHERE secret = digest('row 7', 'sha256');
 CREATE EXTENSION no_such_thing;
 -- state only: PostgreSQL names a file
 CREATE EXTENSION IF NOT EXISTS no_such_thing;
+SELECT name, default_version, installed_version, comment FROM pg_available_extensions WHERE name IN ('file_fdw', 'pgcrypto', 'plpgsql', 'uuid-ossp') ORDER BY 1;
+SELECT * FROM pg_available_extension_versions WHERE (name, version) IN (('file_fdw', '1.0'), ('pgcrypto', '1.3'), ('plpgsql', '1.0'), ('uuid-ossp', '1.1')) ORDER BY 1;
 DROP TABLE t;
 DROP EXTENSION pgcrypto;
 DROP EXTENSION pgcrypto;

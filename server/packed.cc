@@ -153,14 +153,8 @@ Status decode_cell(const SqlType& type, std::string_view* bytes, Datum* out, Row
       return decode_text(bytes, out);
     case TypeId::kArray:
       return decode_array(type, bytes, out, arena);
-    case TypeId::kUuid:
-    case TypeId::kBytea:
-    case TypeId::kJsonb:
-    case TypeId::kEnum:
-    case TypeId::kInterval:
-      return decode_as_text(type, bytes, out, arena);
-    case TypeId::kRecord:
-    case TypeId::kVoid:
+    default:
+      if (is_read_as_text(type.id)) return decode_as_text(type, bytes, out, arena);
       break;
   }
   return malformed("a value of this type cannot be sent");
@@ -225,15 +219,11 @@ size_t cell_bytes(const SqlType& type, const Datum& value) {
       size_t count = static_cast<size_t>(array->size);
       return 8 + values_bytes(SameType{element_of(type)}, count, array->elements);
     }
-    case TypeId::kUuid:
-    case TypeId::kBytea:
-    case TypeId::kJsonb:
-    case TypeId::kEnum:
-    case TypeId::kInterval:
-      return 4 + text_of(type, value).size();
     case TypeId::kRecord:
     case TypeId::kVoid:
       return 0;
+    default:  // as text
+      return 4 + text_of(type, value).size();
   }
   return 0;
 }
@@ -300,19 +290,15 @@ char* write_cell(const SqlType& type, const Datum& value, char* out) {
       out = write(write(out, static_cast<uint32_t>(array->size)), array->lower_bound);
       return write_values(SameType{element_of(type)}, static_cast<size_t>(array->size), array->elements, out);
     }
-    case TypeId::kUuid:
-    case TypeId::kBytea:
-    case TypeId::kJsonb:
-    case TypeId::kEnum:
-    case TypeId::kInterval: {
+    case TypeId::kRecord:
+    case TypeId::kVoid:
+      return out;
+    default: {  // as text
       const std::string text = text_of(type, value);
       out = write(out, static_cast<uint32_t>(text.size()));
       std::memcpy(out, text.data(), text.size());
       return out + text.size();
     }
-    case TypeId::kRecord:
-    case TypeId::kVoid:
-      return out;
   }
   return out;
 }

@@ -10,7 +10,7 @@ namespace scyper::server {
 // before they get here.)
 constexpr bool is_read_as_text(TypeId id) {
   return id == TypeId::kUuid || id == TypeId::kBytea || id == TypeId::kJsonb || id == TypeId::kInterval ||
-         id == TypeId::kEnum;
+         id == TypeId::kEnum || is_ordered_bytes(id);
 }
 // The text is checked UTF-8. What the value points to lies in the arena.
 Status read_text(const SqlType& type, std::string_view text, Datum* out, RowArena* arena);

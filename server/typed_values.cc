@@ -212,11 +212,7 @@ void encode_value(const SqlType& type, const Datum& value, v1::Value* out) {
     case TypeId::kRecord:
     case TypeId::kVoid:
       return;
-    case TypeId::kInterval:
-    case TypeId::kUuid:
-    case TypeId::kBytea:
-    case TypeId::kJsonb:
-    case TypeId::kEnum: {
+    default: {  // as text
       std::string text;
       query::append_value(&text, type, value);
       return out->set_text(std::move(text));

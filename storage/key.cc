@@ -64,7 +64,7 @@ void append_value(KeyWriter* writer, const KeyColumn& column, const Datum& value
   if (is_string(type)) {
     writer->append(value.data(), key_string_bytes(value.data(), value.size(), type == TypeId::kChar));
     writer->append_byte(0);
-  } else if (type == TypeId::kBytea) {
+  } else if (kept_as(type) == TypeId::kBytea) {
     for (size_t i = 0; i < value.size(); ++i) {
       writer->append_byte(value.data()[i]);
       if (value.data()[i] == 0) writer->append_byte(static_cast<char>(0xff));
@@ -113,7 +113,8 @@ uint32_t key_bytes_of(const SqlType& type) {
 }
 
 bool can_be_key(const SqlType& type) {
-  return is_string(type.id) || type.id == TypeId::kBytea || type.id == TypeId::kNumeric || key_bytes_of(type) > 0;
+  return is_string(type.id) || kept_as(type.id) == TypeId::kBytea || type.id == TypeId::kNumeric ||
+         key_bytes_of(type) > 0;
 }
 
 char* put_key_decimal(char* out, __int128 value, int32_t scale) {

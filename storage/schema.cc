@@ -118,7 +118,7 @@ size_t visible_columns(const TableSchema& schema) {
 }
 
 CellKind cell_kind_of(const SqlType& type) {
-  switch (type.id) {
+  switch (kept_as(type.id)) {
     case TypeId::kBool:
       return CellKind::kBool;
     case TypeId::kInt2:
@@ -149,9 +149,7 @@ CellKind cell_kind_of(const SqlType& type) {
     case TypeId::kUuid:
     case TypeId::kInterval:
       return CellKind::kInt128;  // microseconds, days and months as in a Datum
-    case TypeId::kUnknown:
-    case TypeId::kRecord:
-    case TypeId::kVoid:
+    default:
       break;
   }
   CHECK(!"a column of this type");

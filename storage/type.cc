@@ -13,6 +13,39 @@ namespace scyper {
 
 namespace {
 
+const char* ordered_name(TypeId id) {
+  switch (id) {
+    case TypeId::kInet:
+      return "inet";
+    case TypeId::kCidr:
+      return "cidr";
+    case TypeId::kMacaddr:
+      return "macaddr";
+    case TypeId::kMacaddr8:
+      return "macaddr8";
+    case TypeId::kBit:
+      return "bit";
+    case TypeId::kVarbit:
+      return "bit varying";
+    case TypeId::kMoney:
+      return "money";
+    case TypeId::kTimetz:
+      return "time with time zone";
+    case TypeId::kInt4range:
+      return "int4range";
+    case TypeId::kInt8range:
+      return "int8range";
+    case TypeId::kDaterange:
+      return "daterange";
+    case TypeId::kTsrange:
+      return "tsrange";
+    case TypeId::kTstzrange:
+      return "tstzrange";
+    default:
+      return "?";
+  }
+}
+
 const char* base_name(TypeId id) {
   switch (id) {
     case TypeId::kUnknown:
@@ -61,8 +94,9 @@ const char* base_name(TypeId id) {
       return "real";
     case TypeId::kEnum:
       return "anyenum";
+    default:
+      return is_ordered_bytes(id) ? ordered_name(id) : "?";
   }
-  return "?";
 }
 
 // Names that users gave, as SQL has to write them.
@@ -130,7 +164,8 @@ std::string type_name(const SqlType& type) {
   }
   if (has_clock(type.id))
     return name.insert(std::min(name.find(' '), name.size()), time_modifier_text(type.id, type.length));
-  bool has_length = type.id == TypeId::kChar || type.id == TypeId::kVarchar;
+  const bool has_length =
+      type.id == TypeId::kChar || type.id == TypeId::kVarchar || type.id == TypeId::kBit || type.id == TypeId::kVarbit;
   return has_length && type.length >= 0 ? name + "(" + std::to_string(type.length) + ")" : name;
 }
 

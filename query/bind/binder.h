@@ -132,6 +132,9 @@ class Binder {
   StatusOr<BoundPtr> bind_aggregate(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundQuery*> query_of(const Aggregate& aggregate, const Scope* scope, int32_t location);
   Status bind_aggregate_input(const ast::FunctionCall& call, const Scope* scope, Aggregate* aggregate);
+  Status aggregate_ordered_bytes(Aggregate* aggregate, int32_t location);
+  static std::string_view finisher_of(const Aggregate& aggregate);
+  StatusOr<BoundPtr> finish_aggregate(std::string_view finisher, BoundPtr result, int32_t location);
   StatusOr<Aggregate> make_aggregate(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> resolve_unknown(BoundPtr literal, const Aggregate& aggregate, const ast::FunctionCall& call);
   static bool is_aggregate(std::string_view name);

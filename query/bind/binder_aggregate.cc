@@ -7,6 +7,7 @@
 #include "bind/unordered_types.h"
 #include "plan/access_path.h"
 #include "storage/json_text_type.h"
+#include "types/ordered_bytes.h"
 
 namespace scyper::query {
 
@@ -98,6 +99,11 @@ bool is_two_dimensional(AggregateKind kind) {
   return kind >= AggregateKind::kCovarPop && kind <= AggregateKind::kRegrIntercept;
 }
 
+// PostgreSQL has min() and max() of few types of ordered bytes.
+bool has_extremes(TypeId id) {
+  return !is_ordered_bytes(id) || ordered_operand(id) == TypeId::kInet || id == TypeId::kMoney || id == TypeId::kTimetz;
+}
+
 // The type of the result; unknown where there is no such function. May change the kind (sums of intervals).
 SqlType result_of(AggregateKind* kind, const SqlType& arg) {
   switch (*kind) {
@@ -115,8 +121,9 @@ SqlType result_of(AggregateKind* kind, const SqlType& arg) {
     case AggregateKind::kMin:
     case AggregateKind::kMax:
       if (arg.id == TypeId::kBool || arg.id == TypeId::kUuid || arg.id == TypeId::kBytea || arg.id == TypeId::kJsonb ||
-          is_checked_text(arg))
+          is_checked_text(arg) || !has_extremes(arg.id))
         return SqlType{};
+      if (is_ordered_bytes(arg.id)) return make_type(ordered_operand(arg.id));
       return arg.id == TypeId::kVarchar ? make_type(TypeId::kText) : arg;
     case AggregateKind::kBoolAnd:
     case AggregateKind::kBoolOr:
@@ -334,8 +341,9 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
   SCYPER_ASSIGN_OR_RETURN(BoundQuery* const query, query_of(*aggregate, scope, call.location));
   const bool is_json = !aggregate->args.empty() && is_json_text(aggregate->args[0]->type);
   const bool has_lines = is_json && is_row_document(*aggregate->args[0]);
+  const std::string_view finisher = finisher_of(*aggregate);
   BoundPtr result = add_aggregate(*std::move(aggregate), query, call.location);
-  if (!makes_document(call)) return result;
+  if (!makes_document(call)) return finish_aggregate(finisher, std::move(result), call.location);
   std::vector<BoundPtr> args;
   args.push_back(std::move(result));
   if (call.name.back() == "json_object_agg") return make_call(" json_of_pairs", std::move(args), call.location);
@@ -345,6 +353,50 @@ StatusOr<BoundPtr> Binder::bind_aggregate(const ast::FunctionCall& call, const S
     return make_call(" json_agg", std::move(args), call.location);
   }
   return make_call(call.name.back() == "jsonb_agg" ? "to_jsonb" : " jsonb_of_pairs", std::move(args), call.location);
+}
+
+namespace {
+// Aggregates of ordered bytes are made of others: a function marks what is aggregated, another makes the result of the
+// other aggregate's.
+struct MadeAggregate {
+  AggregateKind kind;
+  TypeId type;
+  std::string_view marker, finisher;
+  AggregateKind made_of;
+};
+constexpr MadeAggregate kMadeAggregates[] = {
+    {AggregateKind::kSum, TypeId::kMoney, " sum of", " sum", AggregateKind::kSum},
+    {AggregateKind::kBitAnd, TypeId::kBit, " bit_and of", " bit_and", AggregateKind::kArrayAgg},
+    {AggregateKind::kBitOr, TypeId::kBit, " bit_or of", " bit_or", AggregateKind::kArrayAgg},
+    {AggregateKind::kBitXor, TypeId::kBit, " bit_xor of", " bit_xor", AggregateKind::kArrayAgg},
+};
+}  // namespace
+
+Status Binder::aggregate_ordered_bytes(Aggregate* aggregate, int32_t location) {
+  if (aggregate->args.empty()) return absl::OkStatus();
+  const TypeId given = aggregate->args[0]->type.id, type = given == TypeId::kVarbit ? TypeId::kBit : given;
+  for (const MadeAggregate& made : kMadeAggregates) {
+    if (made.kind != aggregate->kind || made.type != type) continue;
+    std::vector<BoundPtr> args;
+    args.push_back(std::move(aggregate->args[0]));
+    SCYPER_ASSIGN_OR_RETURN(aggregate->args[0], make_call(made.marker, std::move(args), location));
+    aggregate->kind = made.made_of;
+  }
+  return absl::OkStatus();
+}
+
+std::string_view Binder::finisher_of(const Aggregate& aggregate) {
+  if (aggregate.args.empty() || aggregate.args[0]->kind != BoundKind::kBuiltin) return {};
+  for (const MadeAggregate& made : kMadeAggregates)
+    if (aggregate.args[0]->builtin->name == made.marker) return made.finisher;
+  return {};
+}
+
+StatusOr<BoundPtr> Binder::finish_aggregate(std::string_view finisher, BoundPtr result, int32_t location) {
+  if (finisher.empty()) return result;
+  std::vector<BoundPtr> args;
+  args.push_back(std::move(result));
+  return make_call(finisher, std::move(args), location);
 }
 
 // Of an aggregation or over a window.
@@ -402,6 +454,7 @@ StatusOr<Aggregate> Binder::make_aggregate(const ast::FunctionCall& call, const 
     SCYPER_ASSIGN_OR_RETURN(aggregate.args[0],
                             coerce(std::move(aggregate.args[0]), make_numeric(0, 0), Coercion::kImplicit));
   }
+  SCYPER_RETURN_IF_ERROR(aggregate_ordered_bytes(&aggregate, call.location));
   aggregate.type = result_of(&aggregate.kind, aggregate.args.empty() ? SqlType{} : aggregate.args[0]->type);
   if (aggregate.type.id == TypeId::kUnknown) return wrong();
   bool several = is_ordered_set(name.kind) && aggregate.args.size() > 1 && aggregate.args[1]->type.id == TypeId::kArray;

@@ -18,6 +18,7 @@
 #include "query/session_activity.h"
 #include "storage/json_text_type.h"
 #include "types/datetime.h"
+#include "types/ordered_bytes.h"
 
 namespace scyper::query {
 
@@ -53,9 +54,12 @@ int fit(TypeId arg, TypeId parameter) {
   constexpr int kPreferred = 100, kOther = 101;
   if (arg == parameter || parameter == TypeId::kUnknown) return 0;
   if (arg == TypeId::kUnknown)
-    return parameter == TypeId::kFloat8 || parameter == TypeId::kInterval || parameter == TypeId::kTimestamptz
+    return parameter == TypeId::kFloat8 || parameter == TypeId::kInterval || parameter == TypeId::kTimestamptz ||
+                   is_preferred_ordered(parameter)
                ? kPreferred
                : kOther;
+  if (const OrderedCast* cast = find_ordered_cast(arg, parameter))
+    return cast->context != OrderedCastContext::kImplicit ? -1 : is_preferred_ordered(parameter) ? kPreferred : kOther;
   if (is_number(arg) && is_number(parameter) && number_order(arg) < number_order(parameter))
     return parameter == TypeId::kFloat8 ? kPreferred : kOther;
   if (is_string(arg) && is_string(parameter))
@@ -76,8 +80,11 @@ SqlType enum_of(const std::vector<BoundPtr>& args) {
 int fit_all(const Builtin& builtin, const std::vector<BoundPtr>& args) {
   size_t fixed = builtin.parameters.size();
   if (builtin.variadic ? args.size() + 1 < fixed : args.size() != fixed) return -1;
+  // elements beside ranges are of the range's type: anyelement is found without casts
+  const bool is_exact = std::any_of(builtin.parameters.begin(), builtin.parameters.end(), is_range);
   int cost = 0;
   for (size_t i = 0; i < args.size(); i++) {
+    if (is_exact && args[i]->type.id != TypeId::kUnknown && args[i]->type.id != builtin.parameters[i]) return -1;
     int one = fit(args[i]->type.id, builtin.parameters[std::min(i, fixed - 1)]);
     if (one < 0) return -1;
     // an unknown literal prefers text
@@ -113,13 +120,17 @@ Status Binder::type_unknown_operands(std::string_view op, BoundPtr* left, BoundP
   if ((!is_comparison(op) && !is_arithmetic(op)) || left_known == right_known) return absl::OkStatus();
   BoundPtr* unknown = left_known ? right : left;
   SqlType target = left_known ? (*left)->type : (*right)->type;
-  if (op == "+" && (is_moment(target.id) || target.id == TypeId::kTime)) target = make_type(TypeId::kInterval);
+  const bool is_moved = is_moment(target.id) || target.id == TypeId::kTime;
+  if ((op == "+" && is_moved) || (op == "-" && target.id == TypeId::kTimetz)) target = make_type(TypeId::kInterval);
+  if (op == "+" && ordered_operand(target.id) == TypeId::kInet) target = make_type(TypeId::kInt8);
   const bool is_span = target.id == TypeId::kInterval || target.id == TypeId::kTime;
-  if ((op == "*" || op == "/") && is_span) target = make_type(TypeId::kFloat8);
+  const bool is_factor = op == "*" && target.id == TypeId::kMoney;
+  if (((op == "*" || op == "/") && is_span) || is_factor) target = make_type(TypeId::kFloat8);
   if (op == "-" && target.id == TypeId::kJsonb)
     target = make_type(TypeId::kText);  // a key
   else if (op == "-" && !left_known && is_string(target.id))
     target = make_type(TypeId::kJsonb);  // what has the key
+  if (is_ordered_bytes(target.id)) target = make_type(ordered_operand(target.id));
   if (!is_name(target)) target = is_string(target.id) ? make_type(target.id) : plain_type(target);
   SCYPER_ASSIGN_OR_RETURN(*unknown, coerce(std::move(*unknown), target, Coercion::kImplicit));
   return absl::OkStatus();
@@ -187,10 +198,11 @@ Status Binder::match_concatenated(BoundPtr* left, BoundPtr* right, int32_t locat
         std::string(kNoOperator));
   };
   auto either = [&](TypeId id) { return (a == id || b == id) && !is_string(a) && !is_string(b); };
-  if (either(TypeId::kBytea) || either(TypeId::kJsonb)) {
-    SqlType wanted = make_type(either(TypeId::kBytea) ? TypeId::kBytea : TypeId::kJsonb);
+  const bool are_bits = either(TypeId::kBit) || either(TypeId::kVarbit);
+  if (either(TypeId::kBytea) || either(TypeId::kJsonb) || are_bits) {
+    SqlType wanted = make_type(are_bits ? TypeId::kVarbit : either(TypeId::kBytea) ? TypeId::kBytea : TypeId::kJsonb);
     for (const TypeId id : {a, b})
-      if (id != wanted.id && id != TypeId::kUnknown) return no_concatenation();
+      if (id != wanted.id && !(are_bits && id == TypeId::kBit) && id != TypeId::kUnknown) return no_concatenation();
     for (BoundPtr* side : {left, right}) {
       SCYPER_ASSIGN_OR_RETURN(*side, coerce(std::move(*side), wanted, Coercion::kImplicit));
     }

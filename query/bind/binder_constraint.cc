@@ -16,6 +16,7 @@
 #include "query/deferred_checks.h"
 #include "query/key_rules.h"
 #include "query/role.h"
+#include "types/range.h"
 
 // What a table's rules add to the statements that change it: generated columns, CHECK, and foreign keys on both sides.
 namespace scyper::query {
@@ -200,13 +201,18 @@ namespace {
 
 // Does the value depend on settings, in PostgreSQL at least: on the session's time zone, on DateStyle?
 bool is_stable(const BoundExpr& e) {
-  auto is_time = [](TypeId id) { return is_moment(id) || id == TypeId::kTime || id == TypeId::kInterval; };
+  auto is_time = [](TypeId id) {
+    if (is_range(id)) return is_moment(range_element(id));
+    return is_moment(id) || id == TypeId::kTime || id == TypeId::kTimetz || id == TypeId::kInterval;
+  };
   if (e.kind == BoundKind::kCast) {
     const TypeId from = e.args[0]->type.id, to = e.type.id;
     if (is_string(from)) return is_time(to) || to == TypeId::kEnum;
     if (is_string(to))
-      return is_moment(from) || from == TypeId::kInterval || from == TypeId::kEnum || from == TypeId::kArray;
-    return from != to && is_time(from) && is_time(to) && (from == TypeId::kTimestamptz || to == TypeId::kTimestamptz);
+      return is_moment(from) || is_range(from) || from == TypeId::kInterval || from == TypeId::kEnum ||
+             from == TypeId::kArray;
+    return from != to && is_time(from) && is_time(to) &&
+           (from == TypeId::kTimestamptz || to == TypeId::kTimestamptz || to == TypeId::kTimetz);
   }
   if (e.kind != BoundKind::kBuiltin) return false;
   const Builtin& f = *e.builtin;

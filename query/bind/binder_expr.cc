@@ -143,7 +143,8 @@ StatusOr<BoundPtr> Binder::bind_literal(const ast::Literal& literal) {
     case ast::LiteralType::kString:
       return make_text_constant(make_type(TypeId::kUnknown), literal.text, literal.location);
     case ast::LiteralType::kBits:
-      return error("0A000", "bit strings are not supported", literal.location);
+      return literal_to(make_text_constant(make_type(TypeId::kUnknown), literal.text, literal.location),
+                        make_type(TypeId::kBit), false);
   }
   return error("XX000", "unknown literal", literal.location);
 }
@@ -400,6 +401,8 @@ StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
       return now_as(TypeId::kTimestamp);
     case ast::ValueFunctionOp::kLocalTime:
       return now_as(TypeId::kTime);
+    case ast::ValueFunctionOp::kCurrentTime:
+      return now_as(TypeId::kTimetz);
     case ast::ValueFunctionOp::kCurrentDate:
       return now_as(TypeId::kDate);
     case ast::ValueFunctionOp::kCurrentUser:

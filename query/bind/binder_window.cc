@@ -117,6 +117,7 @@ StatusOr<BoundPtr> Binder::bind_window_call(const ast::FunctionCall& call, const
   SCYPER_RETURN_IF_ERROR(status);
   bool counts =
       window.kind == WindowKind::kAggregate ? counts_rows(window.function.kind) : window.kind <= WindowKind::kCumeDist;
+  const std::string_view finisher = finisher_of(window.function);
   BoundPtr result = make_expr(BoundKind::kWindow, window.function.type, !counts, call.location);
   result->relation = window_query_->id;
   auto& windows = window_query_->windows;
@@ -124,7 +125,7 @@ StatusOr<BoundPtr> Binder::bind_window_call(const ast::FunctionCall& call, const
       std::find_if(windows.begin(), windows.end(), [&](const WindowCall& other) { return same(other, window); });
   result->index = static_cast<uint32_t>(known - windows.begin());
   if (known == windows.end()) windows.push_back(std::move(window));
-  return result;
+  return finish_aggregate(finisher, std::move(result), call.location);
 }
 
 Status Binder::bind_window_arguments(const ast::FunctionCall& call, const Scope* scope, WindowCall* window) {

@@ -191,7 +191,7 @@ enum class AggregateKind : uint8_t {
 constexpr SqlType shown_type(const SqlType& type) {
   auto as_text = [](TypeId id) {
     return id == TypeId::kInterval || id == TypeId::kUuid || id == TypeId::kBytea || id == TypeId::kJsonb ||
-           id == TypeId::kEnum;
+           id == TypeId::kEnum || is_ordered_bytes(id);
   };
   if (type.id == TypeId::kFloat4) return make_type(TypeId::kFloat8);
   if (type.id == TypeId::kArray && as_text(type.element)) return make_array(make_type(TypeId::kText));

@@ -47,5 +47,10 @@ void add_binary_functions(BuiltinTable* t);
 void add_jsonb_functions(BuiltinTable* t);
 void add_jsonpath_functions(BuiltinTable* t);
 void add_json_text_functions(BuiltinTable* t);
+void add_network_functions(BuiltinTable* t);
+void add_bit_functions(BuiltinTable* t);
+void add_money_functions(BuiltinTable* t);
+void add_timetz_functions(BuiltinTable* t);
+void add_range_functions(BuiltinTable* t);
 
 }  // namespace scyper::query

@@ -150,6 +150,8 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
 
 const char* storage_of(const SqlType& type) {
   if (type.id == T::kNumeric) return "m";
+  if (type.id == T::kInet || type.id == T::kCidr) return "m";
+  if (is_ordered_bytes(type.id) && system_type(type.id).length > 0) return "p";
   return type.id == T::kArray || holds_bytes(type.id) ? "x" : "p";
 }
 
@@ -178,7 +180,8 @@ SystemRow attribute_row(const AttributeRow& row) {
           type.id == T::kArray ? 1 : 0,
           -1,  // attcacheoff
           row.modifier,
-          type.id != T::kArray && !holds_bytes(type.id) && type.id != T::kNumeric && type.id != T::kUuid,
+          type.id == T::kMoney ||
+              (type.id != T::kArray && !holds_bytes(type.id) && type.id != T::kNumeric && type.id != T::kUuid),
           "i",
           storage_of(type),
           "",

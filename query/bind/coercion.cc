@@ -10,6 +10,8 @@
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
+#include "types/ordered_bytes.h"
+#include "types/range.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -53,6 +55,12 @@ bool find_cast(TypeId from, TypeId to, Coercion* context) {
     return *context = Coercion::kAssignment, true;
   if ((from == TypeId::kBool && to == TypeId::kInt4) || (from == TypeId::kInt4 && to == TypeId::kBool))
     return *context = Coercion::kExplicit, true;
+  if (const OrderedCast* cast = find_ordered_cast(from, to)) {
+    *context = cast->context == OrderedCastContext::kImplicit     ? Coercion::kImplicit
+               : cast->context == OrderedCastContext::kAssignment ? Coercion::kAssignment
+                                                                  : Coercion::kExplicit;
+    return true;
+  }
   if (is_string(to)) return *context = Coercion::kAssignment, from != TypeId::kRecord && from != TypeId::kVoid;
   if (is_string(from)) return *context = Coercion::kExplicit, to != TypeId::kRecord && to != TypeId::kVoid;
   return false;
@@ -69,13 +77,16 @@ void* take_from_string(void* arg, size_t size) noexcept {
   return blocks->back().get();
 }
 
-TypeId innermost(const SqlType& type) { return type.id == TypeId::kArray ? type.element : type.id; }
+TypeId innermost(const SqlType& type) {
+  const TypeId id = type.id == TypeId::kArray ? type.element : type.id;
+  return is_range(id) ? range_element(id) : id;
+}
 
 // May the text have the name of a zone? What it means is up to the system's time zone database, which a node that
 // replays the statement need not have: the changes are logged then, not the statement.
 bool reads_zones(const SqlType& from, const SqlType& target) {
   const TypeId to = innermost(target);
-  return is_string(innermost(from)) && (is_moment(to) || to == TypeId::kTime);
+  return is_string(innermost(from)) && (is_moment(to) || to == TypeId::kTime || to == TypeId::kTimetz);
 }
 bool names_zone(const SqlType& target, std::string_view text) {
   if (!reads_zones(make_type(TypeId::kText), target)) return false;
@@ -103,6 +114,17 @@ bool has_own_zone(std::string_view text) {
   return timestamptz_parse(text, &value, &word) == ValueError::kNone && value == in_utc.lo;
 }
 
+// Whether a time with time zone without a zone of its own takes that of the session and the day.
+bool has_own_displacement(std::string_view text) {
+  static const auto& other = *new std::shared_ptr<const SessionZone>(make_session_zone("<+01>-01"));
+  std::string values[2];
+  for (const bool is_other : {false, true}) {
+    const ZoneScope scope(is_other ? other.get() : nullptr);
+    if (!parse_ordered_bytes(make_type(TypeId::kTimetz), text, &values[is_other ? 1 : 0]).ok()) return true;
+  }
+  return values[0] == values[1];
+}
+
 // Does the text mean the same in all orders of DateStyle?
 bool has_own_order(const SqlType& target, std::string_view text) {
   std::vector<std::unique_ptr<char[]>> blocks;
@@ -117,7 +139,8 @@ bool has_own_order(const SqlType& target, std::string_view text) {
 
 // 'now' and the like have no value before the statement runs: is the text one of them? Else *error is as PostgreSQL's.
 bool names_now(const SqlType& target, std::string_view text, Status* error) {
-  if (error->ok() || (!is_moment(target.id) && target.id != TypeId::kTime)) return false;
+  if (error->ok() || (!is_moment(target.id) && target.id != TypeId::kTime && target.id != TypeId::kTimetz))
+    return false;
   std::vector<std::unique_ptr<char[]>> blocks;
   Datum value;
   const NowScope now(0);
@@ -165,8 +188,8 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
     }
     return make_cast(std::move(text), target, is_explicit);
   }
-  if (target.id == TypeId::kArray) {
-    // parsed by a cast at run time: arrays live in a transaction's memory
+  if (target.id == TypeId::kArray || (is_range(target.id) && is_moment(range_element(target.id)))) {
+    // parsed by a cast at run time: arrays live in a transaction's memory, moments depend on settings and the time
     BoundPtr text = make_text_constant(make_type(TypeId::kText), std::move(expr->text), expr->location);
     Datum probe;
     std::vector<std::unique_ptr<char[]>> blocks;
@@ -178,6 +201,10 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
     }
     return make_cast(std::move(text), target, true);
   }
+  if (is_ordered_bytes(target.id) && target.length >= 0) {  // a cast cuts and fills, input does not
+    SCYPER_ASSIGN_OR_RETURN(expr, literal_to(std::move(expr), make_type(target.id), is_explicit));
+    return make_cast(std::move(expr), target, is_explicit);
+  }
   Datum value;
   std::vector<std::unique_ptr<char[]>> blocks;
   Status parsed;
@@ -185,7 +212,10 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
   const bool depends =
       names_now(target, expr->text, &parsed) ||
       (program_->is_routine && parsed.ok() && is_moment(target.id) && !has_own_order(target, expr->text));
-  if (depends) return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
+  const bool takes_zone = target.id == TypeId::kTimetz && parsed.ok() && !has_own_displacement(expr->text);
+  if (takes_zone) program_->volatile_result = true;
+  if (depends || takes_zone)
+    return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
   // in a routine the statement fails when it runs, where a handler can catch it
   if (!parsed.ok() && program_->is_routine)
     return make_cast(make_text_constant(make_type(TypeId::kText), expr->text, expr->location), target, true);
@@ -221,8 +251,30 @@ bool has_json_cast(const SqlType& from, const SqlType& target, Coercion* needed)
 
 // The time of infinity is NULL.
 BoundPtr cast_of_moment(BoundPtr cast) {
-  cast->nullable |= is_moment(cast->args[0]->type.id) && cast->type.id == TypeId::kTime;
+  cast->nullable |=
+      is_moment(cast->args[0]->type.id) && (cast->type.id == TypeId::kTime || cast->type.id == TypeId::kTimetz);
   return cast;
+}
+}  // namespace
+
+namespace {
+// An integer constant as another number is still a constant: indexes and overflow checks profit. nullptr: it is none.
+BoundPtr integer_as(const BoundExpr& expr, const SqlType& target) {
+  if (expr.kind != BoundKind::kConst || !is_integer(expr.type.id)) return nullptr;
+  const int64_t v = expr.value.lo;
+  const bool fits = target.id == TypeId::kInt8 || (target.id == TypeId::kInt4 && v >= INT32_MIN && v <= INT32_MAX) ||
+                    (target.id == TypeId::kInt2 && v >= INT16_MIN && v <= INT16_MAX);
+  if (fits) return make_constant(target, expr.value, expr.location);
+  if (target.id != TypeId::kNumeric || target.precision != 0 || is_modified_numeric(target)) return nullptr;
+  return make_constant(target, int128_datum(v, 0), expr.location);
+}
+
+// The cast of an address to a text shows all lengths of networks, where the output function leaves out whole ones.
+BoundPtr network_text(BoundPtr address) {
+  BoundPtr call = make_expr(BoundKind::kBuiltin, make_type(TypeId::kText), address->nullable, address->location);
+  call->builtin = find_builtins(" inet_text").front();
+  call->args.push_back(std::move(address));
+  return call;
 }
 }  // namespace
 
@@ -236,6 +288,8 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
   if (const auto kind = object_kind(target); kind.has_value() && !is_vector(*kind))
     return cast_to_object(*kind, std::move(expr));
   if (reads_zones(from, target)) program_->volatile_result = true;
+  if (ordered_operand(from.id) == TypeId::kInet && is_string(target.id))
+    return coerce(network_text(std::move(expr)), target, context);
   if (expr->kind == BoundKind::kRow) {
     if (!is_string(target.id))
       return error("42846", absl::StrCat("cannot cast type record to ", name_of_type(target)), expr->location);
@@ -282,16 +336,7 @@ StatusOr<BoundPtr> Binder::coerce(BoundPtr expr, const SqlType& target, Coercion
     return error(context == Coercion::kExplicit ? "42846" : "42804",
                  absl::StrCat("cannot cast type ", name_of_type(from), " to ", name_of_type(target)), expr->location);
   if (expr->kind == BoundKind::kConst && expr->value.null) return make_null(target, expr->location);
-  // an integer constant as another number is still a constant: indexes and overflow checks profit
-  if (expr->kind == BoundKind::kConst && is_integer(from.id) && is_integer(target.id)) {
-    int64_t v = expr->value.lo;
-    bool fits = target.id == TypeId::kInt8 || (target.id == TypeId::kInt4 && v >= INT32_MIN && v <= INT32_MAX) ||
-                (target.id == TypeId::kInt2 && v >= INT16_MIN && v <= INT16_MAX);
-    if (fits) return make_constant(target, expr->value, expr->location);
-  }
-  if (expr->kind == BoundKind::kConst && is_integer(from.id) && target.id == TypeId::kNumeric &&
-      target.precision == 0 && !is_modified_numeric(target))
-    return make_constant(target, int128_datum(expr->value.lo, 0), expr->location);
+  if (BoundPtr constant = integer_as(*expr, target)) return constant;
   // strings without a length to enforce differ in name only; char(n) loses its padding on the way to text
   return cast_of_moment(make_cast(std::move(expr), target, context == Coercion::kExplicit));
 }
@@ -336,6 +381,7 @@ char category_of(const SqlType& type) {
   if (type.id == TypeId::kInterval) return 'T';
   if (type.id == TypeId::kBool) return 'B';
   if (type.id == TypeId::kArray) return 'A';
+  if (is_ordered_bytes(type.id)) return ordered_category(type.id);
   return type.id == TypeId::kEnum ? 'E' : 'U';
 }
 }  // namespace
@@ -363,8 +409,10 @@ bool Binder::merge_types(const SqlType& next, SqlType* type) {
   if (category_of(*type) != category_of(next)) return false;
   if (type->id == TypeId::kEnum && next.id == TypeId::kEnum) return type->length == next.length;
   Coercion context = Coercion::kExplicit;
-  if (find_cast(type->id, next.id, &context) && context == Coercion::kImplicit) return *type = plain_type(next), true;
-  if (!find_cast(next.id, type->id, &context) || context != Coercion::kImplicit) return false;
+  const bool comes_back = find_cast(next.id, type->id, &context) && context == Coercion::kImplicit;
+  const bool goes_there = find_cast(type->id, next.id, &context) && context == Coercion::kImplicit;
+  if (goes_there && !comes_back) return *type = plain_type(next), true;
+  if (!comes_back) return false;
   return *type = plain_type(*type), true;
 }
 

@@ -142,6 +142,7 @@ Sizes sizes_of(const SqlType& type) {
     if (type.length >= 0) sizes.characters = type.length;
     sizes.bytes = type.length >= 0 ? type.length * kBytesPerCharacter : kTextBytes;
   }
+  if ((type.id == T::kBit || type.id == T::kVarbit) && type.length >= 0) sizes.characters = type.length;
   if (is_integer(type.id)) {
     sizes.precision = type.id == T::kInt2 ? 16 : type.id == T::kInt4 ? 32 : 64;
     sizes.radix = 2, sizes.scale = 0;

@@ -29,6 +29,24 @@ OperatorFit fit_literal(std::string_view op, const SqlType& type, bool is_left) 
     case TypeId::kTime:
     case TypeId::kInterval:
       return op == "%" || (op == "/" && !is_left) ? OperatorFit::kMissing : OperatorFit::kOpen;
+    case TypeId::kTimetz:
+      if (op == "+") return OperatorFit::kNotUnique;
+      return op == "-" && is_left ? OperatorFit::kOpen : OperatorFit::kMissing;
+    case TypeId::kInet:
+    case TypeId::kCidr:
+      return op == "+" || op == "-" ? OperatorFit::kOpen : OperatorFit::kMissing;
+    case TypeId::kMoney:
+      return op == "%" ? OperatorFit::kMissing : OperatorFit::kOpen;
+    case TypeId::kInt4range:
+    case TypeId::kInt8range:
+    case TypeId::kDaterange:
+    case TypeId::kTsrange:
+    case TypeId::kTstzrange:
+      return op == "/" || op == "%" ? OperatorFit::kMissing : OperatorFit::kOpen;
+    case TypeId::kMacaddr:
+    case TypeId::kMacaddr8:
+    case TypeId::kBit:
+    case TypeId::kVarbit:
     case TypeId::kUuid:
     case TypeId::kBool:
     case TypeId::kBytea:
@@ -43,11 +61,15 @@ OperatorFit fit_literal(std::string_view op, const SqlType& type, bool is_left) 
 OperatorFit operator_fit(std::string_view op, const SqlType& left, const SqlType& right) {
   // of arrays, jsonb and ranges: the container has to be known
   const auto is_element = [](const SqlType& type) {
-    return !is_unknown(type) && type.id != TypeId::kArray && type.id != TypeId::kJsonb && type.id != TypeId::kRecord;
+    return !is_unknown(type) && type.id != TypeId::kArray && type.id != TypeId::kJsonb && type.id != TypeId::kRecord &&
+           !is_range(type.id);
   };
   if ((op == "<@" && is_unknown(right) && is_element(left)) || (op == "@>" && is_unknown(left) && is_element(right)))
     return OperatorFit::kNotUnique;
   if (is_json_text(left) || is_json_text(right)) return fit_json(op, left, right);
+  const auto are = [&](TypeId a, TypeId b) { return left.id == a && right.id == b; };
+  if (are(TypeId::kMacaddr, TypeId::kMacaddr8) || are(TypeId::kMacaddr8, TypeId::kMacaddr))
+    return OperatorFit::kNotUnique;  // each becomes the other
   const bool is_arithmetic = op == "+" || op == "-" || op == "*" || op == "/" || op == "%";
   if (is_arithmetic && is_unknown(left) != is_unknown(right))
     return fit_literal(op, is_unknown(left) ? right : left, is_unknown(right));

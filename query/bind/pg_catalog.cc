@@ -56,6 +56,7 @@ TypeFunctions functions_of(const TypeRow& row) {
   const bool is_array = row.category == 'A' && row.element != 0;
   const TypeFunctions* found = find_type_functions(is_array           ? std::string_view("array")
                                                    : *row.kind == 'e' ? std::string_view("enum")
+                                                   : *row.kind == 'r' ? std::string_view("range")
                                                                       : std::string_view(row.name));
   if (*row.kind != 'd') return found == nullptr ? TypeFunctions{} : *found;
   TypeFunctions functions = *find_type_functions("domain");
@@ -67,7 +68,7 @@ TypeFunctions functions_of(const TypeRow& row) {
 
 const char* alignment_of(const TypeRow& row) {
   if (row.name == "uuid" || row.name == "name" || row.length == 1) return "c";
-  if (row.name == "interval" || row.length == 8) return "d";
+  if (row.name == "interval" || row.name == "timetz" || (row.length == 8 && row.name != "macaddr8")) return "d";
   return row.length == 2 ? "s" : "i";
 }
 
@@ -80,7 +81,7 @@ SystemRow type_row(const TypeRow& row) {
           row.schema,
           kOwnerOid,
           row.length,
-          row.length > 0 && row.length <= kByValueBytesMax,
+          row.length > 0 && row.length <= kByValueBytesMax && !row.name.starts_with("macaddr"),
           row.kind,
           std::string(1, row.category),
           false,
@@ -98,9 +99,9 @@ SystemRow type_row(const TypeRow& row) {
           int64_t{0},
           int64_t{0},
           alignment_of(row),
-          row.length != -1        ? "p"
-          : row.name == "numeric" ? "m"
-                                  : "x",
+          row.length != -1                                                    ? "p"
+          : row.name == "numeric" || row.name == "inet" || row.name == "cidr" ? "m"
+                                                                              : "x",
           row.not_null,
           row.base,
           row.modifier,
@@ -116,8 +117,8 @@ std::vector<SystemRow> types(const Catalog& catalog) {
   for (const SystemType& type : kSystemTypes) {
     const std::string name(type.name);
     const int64_t collation = is_string(type.id) ? kDefaultCollationOid : 0;
-    rows.push_back(
-        type_row({type.oid, name, kCatalogSchemaOid, type.length, "b", type.category, 0, type.array_oid, collation}));
+    rows.push_back(type_row({type.oid, name, kCatalogSchemaOid, type.length, type.category == 'R' ? "r" : "b",
+                             type.category, 0, type.array_oid, collation}));
     rows.push_back(type_row({type.array_oid, "_" + name, kCatalogSchemaOid, -1, "b", 'A', type.oid, 0, collation}));
   }
   for (const CatalogType& type : kCatalogTypes) {

@@ -61,7 +61,7 @@ int64_t type_modifier(const SqlType& type) {
   if (type.id == TypeId::kNumeric && type.precision > 0)
     return ((int64_t{type.precision} << 16) | type.scale) + kHeaderBytes;
   if (type.id == TypeId::kArray) return type_modifier(element_of(type));
-  if (has_clock(type.id)) return type.length;
+  if (has_clock(type.id) || is_ordered_bytes(type.id)) return type.length;
   return is_string(type.id) && type.length >= 0 ? type.length + kHeaderBytes : -1;
 }
 

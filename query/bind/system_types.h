@@ -38,7 +38,20 @@ constexpr SystemType kSystemTypes[] = {{TypeId::kBool, 16, 1000, "bool", 1, 'B'}
                                        {TypeId::kTime, 1083, 1183, "time", 8, 'D'},
                                        {TypeId::kUuid, 2950, 2951, "uuid", 16, 'U'},
                                        {TypeId::kBytea, 17, 1001, "bytea", -1, 'U'},
-                                       {TypeId::kJsonb, 3802, 3807, "jsonb", -1, 'U'}};
+                                       {TypeId::kJsonb, 3802, 3807, "jsonb", -1, 'U'},
+                                       {TypeId::kInet, 869, 1041, "inet", -1, 'I'},
+                                       {TypeId::kCidr, 650, 651, "cidr", -1, 'I'},
+                                       {TypeId::kMacaddr, 829, 1040, "macaddr", 6, 'U'},
+                                       {TypeId::kMacaddr8, 774, 775, "macaddr8", 8, 'U'},
+                                       {TypeId::kBit, 1560, 1561, "bit", -1, 'V'},
+                                       {TypeId::kVarbit, 1562, 1563, "varbit", -1, 'V'},
+                                       {TypeId::kMoney, 790, 791, "money", 8, 'N'},
+                                       {TypeId::kTimetz, 1266, 1270, "timetz", 12, 'D'},
+                                       {TypeId::kInt4range, 3904, 3905, "int4range", -1, 'R'},
+                                       {TypeId::kInt8range, 3926, 3927, "int8range", -1, 'R'},
+                                       {TypeId::kDaterange, 3912, 3913, "daterange", -1, 'R'},
+                                       {TypeId::kTsrange, 3908, 3909, "tsrange", -1, 'R'},
+                                       {TypeId::kTstzrange, 3910, 3911, "tstzrange", -1, 'R'}};
 
 const SystemType& system_type(TypeId id);
 

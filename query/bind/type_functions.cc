@@ -11,7 +11,7 @@ namespace scyper::query {
 namespace {
 
 constexpr int64_t kCstringOid = 2275, kInternalOid = 2281, kByteaOid = 17, kOidOid = 26, kInt4Oid = 23,
-                  kAnyArrayOid = 2277, kAnyEnumOid = 3500, kAnyOid = 2276;
+                  kAnyArrayOid = 2277, kAnyEnumOid = 3500, kAnyOid = 2276, kAnyRangeOid = 3831;
 
 constexpr TypeFunctions kTypeFunctions[] = {
     {"bool", "bool", 1242, 1243, 2436, 2437},
@@ -52,6 +52,15 @@ constexpr TypeFunctions kTypeFunctions[] = {
     {"anyelement", "anyelement_", 2312, 2313, 0, 0},
     {"uuid", "uuid_", 2952, 2953, 2961, 2962},
     {"jsonb", "jsonb_", 3806, 3804, 3805, 3803},
+    {"inet", "inet_", 910, 911, 2496, 2497},
+    {"cidr", "cidr_", 1267, 1427, 2498, 2499},
+    {"macaddr", "macaddr_", 436, 437, 2494, 2495},
+    {"macaddr8", "macaddr8_", 4110, 4111, 3446, 3447},
+    {"bit", "bit_", 1564, 1565, 2456, 2457},
+    {"varbit", "varbit_", 1579, 1580, 2458, 2459},
+    {"money", "cash_", 886, 887, 2492, 2493},
+    {"timetz", "timetz_", 1350, 1351, 2472, 2473},
+    {"range", "range_", 3834, 3835, 3836, 3837},
     {"jsonpath", "jsonpath_", 4001, 4003, 4002, 4004},
     {"array", "array_", 750, 751, 2400, 2401},
     {"enum", "enum_", 3506, 3507, 3532, 3533},
@@ -64,13 +73,14 @@ int64_t oid_of(std::string_view name) {
   for (const CatalogType& type : kCatalogTypes)
     if (type.name == name) return type.oid;
   if (name == "json") return kJsonOid;
-  return name == "array" ? kAnyArrayOid : name == "enum" ? kAnyEnumOid : kAnyOid;
+  return name == "array" ? kAnyArrayOid : name == "enum" ? kAnyEnumOid : name == "range" ? kAnyRangeOid : kAnyOid;
 }
 
 // Whether the functions that read take the modifier of the type, too.
 bool has_modifiers(std::string_view name) {
   static constexpr std::string_view kNames[] = {"bpchar",   "varchar", "time",   "timestamp", "timestamptz",
-                                                "interval", "numeric", "record", "array",     "domain"};
+                                                "interval", "numeric", "record", "array",     "domain",
+                                                "bit",      "varbit",  "timetz", "range"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

@@ -239,7 +239,7 @@ ir::Reg Generator::compare_numeric(BuiltinOp op, const Value& a, const Value& b)
 
 ir::Reg Generator::compare(BuiltinOp op, const Value& a, const Value& b) {
   Op code = integer_comparison(op);
-  switch (a.type.id) {
+  switch (kept_as(a.type.id)) {
     case TypeId::kNumeric:
       return compare_numeric(op, a, b);
     case TypeId::kFloat4:

@@ -5,6 +5,7 @@
 #include "storage/name_type.h"
 #include "storage/time_modifier.h"
 #include "types/decimal.h"
+#include "types/ordered_bytes.h"
 
 namespace scyper::query {
 
@@ -41,6 +42,11 @@ Value Generator::cast(const Value& value, const SqlType& to, bool explicit_cast)
       });
     }
     return cast_generic(value, to, explicit_cast);
+  }
+  if (keeps_ordered_bytes(from, to)) {
+    Value result = value;
+    result.type = to;
+    return result;
   }
   if (from.id == to.id && has_clock(to.id) && (to.length < 0 || (to.length == from.length))) {
     Value result = value;
@@ -152,7 +158,8 @@ Value Generator::cast_generic(const Value& value, const SqlType& to, bool explic
                               constant(Type::kI64, explicit_cast ? 1 : 0), out}));
     // a text may be a part of the one that is given, which may lie in a window
     const bool is_part = holds_bytes(value.type.id) && holds_bytes(to.id) && reads_windows();
-    const bool may_be_null = is_moment(value.type.id) && to.id == TypeId::kTime;  // of infinity
+    const bool may_be_null =
+        is_moment(value.type.id) && (to.id == TypeId::kTime || to.id == TypeId::kTimetz);  // of infinity
     return load_datum(out, 0, to, may_be_null, !is_part || value.stable);
   });
 }

@@ -82,7 +82,7 @@ void Generator::gen_key_part(const storage::ColumnDef& column, int64_t flags, Va
     b_.set_block(next);
     return advance(written);
   }
-  if (column.type.id == TypeId::kBytea) {
+  if (kept_as(column.type.id) == TypeId::kBytea) {
     Reg written = b_.call(k_rt_key_bytea, {address, value.a, value.b, constant(Type::kI64, flags)});
     Block next = b_.new_block();
     b_.branch(b_.compare(Op::kLt, written, constant(Type::kI64, 0)), no_match, next, 2);

@@ -14,7 +14,7 @@ constexpr int64_t kSeed = static_cast<int64_t>(0x9E3779B97F4A7C15ull);
 
 // 64 bits that agree for equal keys.
 ir::Reg Generator::hash_word(const Value& key) {
-  switch (key.type.id) {
+  switch (kept_as(key.type.id)) {
     case TypeId::kChar:
       return b_.call(k_rt_hash_char, {key.a, key.b});
     case TypeId::kVarchar:

@@ -166,7 +166,7 @@ std::optional<Value> Generator::gen_text_function(const BoundExpr& expr) {
   bool substring = name == "substr" || name == "substring";
   if (substring && expr.args.size() == 3 && is_integer(expr.args[1]->type.id) && number(1) == 1) count = number(2);
   if (name == "left" && expr.args.size() == 2) count = number(1);
-  if (!count.has_value() || *count < 0 || expr.type.id == TypeId::kBytea || expr.args[0]->type.id == TypeId::kChar)
+  if (!count.has_value() || *count < 0 || !is_string(expr.type.id) || expr.args[0]->type.id == TypeId::kChar)
     return std::nullopt;
   return strict({gen(*expr.args[0])}, expr.type, [&](const Values& values) {
     Value result = values[0];

@@ -56,7 +56,7 @@ Value Generator::constant_value(const BoundExpr& expr) {
   Value value;
   value.type = expr.type;
   value.stable = true;
-  switch (expr.type.id) {
+  switch (kept_as(expr.type.id)) {
     case TypeId::kFloat4:
     case TypeId::kFloat8:
       value.a = b_.constant_f64(__builtin_bit_cast(double, expr.value.lo));

@@ -85,8 +85,11 @@ namespace {
 bool has_operator_class(std::string_view method, const SqlType& type) {
   using T = TypeId;
   if (method == "gin") return type.id == T::kArray || type.id == T::kJsonb;
-  if (method == "spgist") return is_string(type.id) && type.id != T::kChar;
-  if (method == "gist") return false;
+  if (method == "spgist" && (type.id == T::kInet || type.id == T::kCidr)) return true;
+  if (method == "spgist") return (is_string(type.id) && type.id != T::kChar) || is_range(type.id);
+  if (method == "gist") return is_range(type.id);
+  if (type.id == T::kMoney) return method == "btree";
+  if (type.id == T::kBit || type.id == T::kVarbit) return method == "btree" || method == "brin";
   if (method == "btree" || method == "hash") return !is_checked_text(type);
   return type.id != T::kBool && type.id != T::kJsonb && type.id != T::kArray && !is_checked_text(type);
 }

@@ -13,6 +13,7 @@
 #include "query/rows_elsewhere.h"
 #include "runtime/memory.h"
 #include "storage/pauses.h"
+#include "types/ordered_bytes.h"
 
 // What definitions ask of the data: rows that a new rule would refuse, values for new columns.
 namespace scyper::query {
@@ -25,6 +26,8 @@ bool can_assign(const SqlType& from, const SqlType& to) {
   if (from.id == TypeId::kEnum && to.id == TypeId::kEnum) return from.length == to.length;
   if (from.id == TypeId::kArray || to.id == TypeId::kArray)
     return from.id == to.id ? can_assign(element_of(from), element_of(to)) : is_string(to.id);
+  if (const OrderedCast* cast = find_ordered_cast(from.id, to.id))
+    return cast->context != OrderedCastContext::kExplicit;
   return from.id == to.id || from.id == TypeId::kUnknown || is_string(to.id) ||
          (is_number(from.id) && is_number(to.id)) || (is_moment(from.id) && is_moment(to.id));
 }

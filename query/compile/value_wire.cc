@@ -11,6 +11,7 @@
 #include "query/value_binary.h"
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
+#include "types/ordered_bytes.h"
 
 namespace scyper::query {
 
@@ -189,6 +190,12 @@ Status decode_as_bytes(const SqlType& type, std::string_view bytes, ValueArena* 
     *out = keep_bytes(bytes, arena);
     return {};
   }
+  if (is_ordered_bytes(type.id)) {
+    std::string normal;
+    SCYPER_RETURN_IF_ERROR(receive_ordered_bytes(type, bytes, &normal));
+    *out = keep_bytes(normal, arena);
+    return {};
+  }
   if (type.id == TypeId::kJsonb || is_json_path(type)) {
     if (bytes.empty() || bytes[0] != kJsonbVersion)
       return sql_error("22P03", "unsupported " + type_name(type) + " version number " +
@@ -268,6 +275,7 @@ void append_sent_array(const SqlType& type, const ArrayValue& array, WireWriter*
 }
 
 void append_binary(const SqlType& type, const Datum& value, WireWriter* out) {
+  if (is_ordered_bytes(type.id)) return send_ordered_bytes(out->out(), type, {value.data(), value.size()});
   switch (type.id) {
     case TypeId::kBool:
       return out->put_byte(value.lo != 0 ? 1 : 0);

@@ -18,23 +18,27 @@ namespace {
 constexpr struct {
   std::string_view name;
   TypeId id;
-} kTypes[] = {{"bool", TypeId::kBool},     {"int2", TypeId::kInt2},           {"int4", TypeId::kInt4},
-              {"int8", TypeId::kInt8},     {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
-              {"bpchar", TypeId::kChar},   {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
-              {"date", TypeId::kDate},     {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
-              {"void", TypeId::kVoid},     {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval},
-              {"float4", TypeId::kFloat4}, {"refcursor", TypeId::kText},      {"timestamptz", TypeId::kTimestamptz},
-              {"time", TypeId::kTime},     {"uuid", TypeId::kUuid},           {"bytea", TypeId::kBytea},
-              {"jsonb", TypeId::kJsonb},   {"json", TypeId::kText},           {"name", TypeId::kText},
-              {"jsonpath", TypeId::kText}};
+} kTypes[] = {
+    {"bool", TypeId::kBool},           {"int2", TypeId::kInt2},           {"int4", TypeId::kInt4},
+    {"int8", TypeId::kInt8},           {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
+    {"bpchar", TypeId::kChar},         {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
+    {"date", TypeId::kDate},           {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
+    {"void", TypeId::kVoid},           {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval},
+    {"float4", TypeId::kFloat4},       {"refcursor", TypeId::kText},      {"timestamptz", TypeId::kTimestamptz},
+    {"time", TypeId::kTime},           {"uuid", TypeId::kUuid},           {"bytea", TypeId::kBytea},
+    {"jsonb", TypeId::kJsonb},         {"json", TypeId::kText},           {"name", TypeId::kText},
+    {"jsonpath", TypeId::kText},       {"inet", TypeId::kInet},           {"cidr", TypeId::kCidr},
+    {"macaddr", TypeId::kMacaddr},     {"macaddr8", TypeId::kMacaddr8},   {"bit", TypeId::kBit},
+    {"varbit", TypeId::kVarbit},       {"money", TypeId::kMoney},         {"timetz", TypeId::kTimetz},
+    {"int4range", TypeId::kInt4range}, {"int8range", TypeId::kInt8range}, {"daterange", TypeId::kDaterange},
+    {"tsrange", TypeId::kTsrange},     {"tstzrange", TypeId::kTstzrange}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
 // clang-format off: one name per line else
 constexpr std::string_view kForeignTypes[] = {
-    "timetz", "xml", "money", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit",
+    "xml",
     "oid", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
-    "path", "polygon", "circle", "tsvector", "tsquery", "int4range", "int8range", "numrange", "tsrange",
-    "tstzrange", "daterange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
+    "path", "polygon", "circle", "tsvector", "tsquery", "numrange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
     "refcursor", "anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anycompatible", "trigger",
     "event_trigger", "internal", "serial", "bigserial", "smallserial", "serial2", "serial4", "serial8",
     "int2vector", "oidvector", "any", "int4multirange", "int8multirange", "nummultirange"};
@@ -89,10 +93,15 @@ class Resolver {
         return string(known->id, "char", modifiers);
       case TypeId::kVarchar:
         return string(known->id, "varchar", modifiers);
+      case TypeId::kBit:
+        return string(known->id, "bit", modifiers);
+      case TypeId::kVarbit:
+        return string(known->id, "varbit", modifiers);
       case TypeId::kTimestamp:
       case TypeId::kTimestamptz:
         return timestamp(known->id, "TIMESTAMP", modifiers);
       case TypeId::kTime:
+      case TypeId::kTimetz:
         return timestamp(known->id, "TIME", modifiers);
       case TypeId::kInterval:
         return interval(modifiers);
@@ -137,14 +146,15 @@ class Resolver {
     if (modifiers.empty()) return make_type(id);
     if (modifiers.size() > 1) return error("22023", "invalid type modifier");
     if (modifiers[0] < 1) return error("22023", "length for type " + name + " must be at least 1");
-    if (modifiers[0] > kMaxLength) {
-      return error("22023", "length for type " + name + " cannot exceed " + std::to_string(kMaxLength));
+    const int64_t most = is_ordered_bytes(id) ? kMaxLength * 8 : kMaxLength;
+    if (modifiers[0] > most) {
+      return error("22023", "length for type " + name + " cannot exceed " + std::to_string(most));
     }
     return make_string(id, static_cast<int32_t>(modifiers[0]));
   }
 
   StatusOr<SqlType> timestamp(TypeId id, const std::string& name, const std::vector<int64_t>& modifiers) const {
-    const std::string zone = id == TypeId::kTimestamptz ? " WITH TIME ZONE" : "";
+    const std::string zone = id == TypeId::kTimestamptz || id == TypeId::kTimetz ? " WITH TIME ZONE" : "";
     if (modifiers.size() > 1) return error("22023", "invalid type modifier");
     if (modifiers.empty()) return make_type(id);
     if (modifiers[0] < 0) {
@@ -207,6 +217,7 @@ StatusOr<SqlType> resolve_type(const ast::TypeName& type, std::string_view text,
 std::string to_sql(const SqlType& type) {
   if (type.id == TypeId::kArray) return to_sql(element_of(type)) + "[]";
   if (type.id == TypeId::kChar && type.length < 0) return "bpchar";  // "character" is of one
+  if (type.id == TypeId::kBit && type.length < 0) return "\"bit\"";  // bit alone, too
   const EnumType* user_type = type.id == TypeId::kEnum ? find_enum(type.length) : nullptr;
   return user_type != nullptr ? quote_identifier(user_type->name) : type_name(type);
 }

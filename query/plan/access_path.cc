@@ -9,6 +9,7 @@
 #include "bind/make.h"
 #include "plan/scan_condition.h"
 #include "query/local_indexes.h"
+#include "types/ordered_bytes.h"
 
 namespace scyper::query {
 
@@ -124,7 +125,7 @@ const BoundExpr& without_widening(const BoundExpr& expr) {
                    (to.precision == 0 || (to.scale == from.scale && to.precision >= from.precision));
     bool text =
         from.id != TypeId::kChar && is_string(from.id) && is_string(to.id) && to.id != TypeId::kChar && to.length < 0;
-    if (!widens_integer(*e) && !numeric && !text) break;
+    if (!widens_integer(*e) && !numeric && !text && !keeps_ordered_bytes(from, to)) break;
     e = e->args[0].get();
   }
   return *e;

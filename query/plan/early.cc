@@ -16,7 +16,7 @@ bool is_worthwhile(const BoundExpr& e) {
   constexpr std::array<std::string_view, 8> kNames = {"like",  "substr", "substring", "ascii",
                                                       "lower", "upper",  "length",    "strpos"};
   if (e.kind != BoundKind::kBuiltin || e.builtin->op != BuiltinOp::kRuntime || !e.builtin->strict ||
-      e.builtin->is_volatile)
+      e.builtin->is_volatile || e.builtin->may_return_null)
     return false;
   if (std::find(kNames.begin(), kNames.end(), e.builtin->name) == kNames.end()) return false;
   auto is_known = [&](size_t i) { return e.args[i]->kind == BoundKind::kConst && !e.args[i]->value.null; };

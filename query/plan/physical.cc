@@ -362,7 +362,7 @@ namespace {
 // Are equal values of the type the same value? 1.0 = 1.00 as numerics, and functions of them differ.
 bool equal_is_same(const SqlType& type) {
   const TypeId id = type.id == TypeId::kArray ? type.element : type.id;
-  switch (id) {
+  switch (kept_as(id)) {
     case TypeId::kBool:
     case TypeId::kInt2:
     case TypeId::kInt4:

@@ -7,6 +7,7 @@
 #include "plan/access_path.h"
 #include "plan/expressions.h"
 #include "storage/big_numeric.h"
+#include "types/ordered_bytes.h"
 
 namespace scyper::query {
 namespace {
@@ -23,7 +24,7 @@ bool is_text(TypeId id) { return is_string(id) || id == TypeId::kUnknown; }
 bool keeps_value(const BoundExpr& cast) {
   const SqlType& from = cast.args[0]->type;
   const SqlType& to = cast.type;
-  if (widens_integer(cast)) return true;
+  if (widens_integer(cast) || keeps_ordered_bytes(from, to)) return true;
   if (is_string(from.id) && is_string(to.id))
     return from.id != TypeId::kChar && to.id != TypeId::kChar && to.length < 0;
   if (to.id != TypeId::kNumeric || is_modified_numeric(to)) return false;
@@ -232,8 +233,9 @@ class ConditionFinder {
     }
     if (is_string(column.id))
       return is_text(bound.id) && bound.id != TypeId::kChar ? std::optional(ChunkBound::kText) : std::nullopt;
+    if (is_ordered_bytes(column.id) && is_ordered_bytes(bound.id)) return ChunkBound::kText;
     if (column.id != bound.id) return std::nullopt;
-    switch (column.id) {
+    switch (kept_as(column.id)) {
       case TypeId::kBool:
       case TypeId::kDate:
       case TypeId::kTime:

@@ -23,7 +23,7 @@ enum class Form : uint8_t { kNothing, kFixed, kWide, kNumeric, kText, kArray };
 constexpr size_t kWideBytes = 16;
 
 Form form_of(TypeId type) {
-  switch (type) {
+  switch (kept_as(type)) {
     case TypeId::kNumeric:
       return Form::kNumeric;
     case TypeId::kArray:

@@ -208,6 +208,11 @@ constexpr size_t kNumberTextMax = 320;
 // Upper bound of the text of a value, for one allocation.
 size_t text_bound(const SqlType& type, const Datum& value) {
   if (value.null) return 0;
+  if (is_ordered_bytes(type.id)) {
+    std::string text;
+    append_datum(&text, type, value);
+    return text.size();
+  }
   if (type.id == TypeId::kBytea) return bytea_text_bytes(value.size());
   if (holds_bytes(type.id) || type.id == TypeId::kUnknown) return value.size();
   if (type.id == TypeId::kEnum) return label_of(type, value).size();
@@ -251,8 +256,12 @@ char* write_text(const SqlType& type, const Datum& value, char* to) {
     case TypeId::kEnum:
       return put_bytes(to, label_of(type, value));
     default:
-      return put_bytes(to, text_of(value));
+      break;
   }
+  if (!is_ordered_bytes(type.id)) return put_bytes(to, text_of(value));
+  std::string text;
+  append_datum(&text, type, value);
+  return put_bytes(to, text);
 }
 
 // concat() and concat_ws(): NULLs are left out. separator: nullptr = none.

@@ -44,11 +44,14 @@ std::string with_modifier(std::string name, int64_t modifier) {
   const int64_t value = modifier - kHeaderBytes;
   if (modifier < 0) {
     if (name == "character") name = "bpchar";
+    if (name == "bit") name = "\"bit\"";  // bit alone is of one
   } else if (name == "numeric") {
     const SqlType type = make_modified_numeric(static_cast<int32_t>(value >> kScaleBits), static_cast<int32_t>(value));
     absl::StrAppend(&name, "(", numeric_precision(type), ",", numeric_scale(type), ")");
   } else if (name == "character" || name == "character varying") {
     absl::StrAppend(&name, "(", value, ")");
+  } else if (name == "bit" || name == "bit varying") {
+    absl::StrAppend(&name, "(", modifier, ")");
   } else if (name == "interval") {
     name += time_modifier_text(TypeId::kInterval, static_cast<int32_t>(modifier));
   } else if (name.starts_with("time")) {  // time, timestamp, with or without time zone

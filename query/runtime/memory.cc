@@ -16,6 +16,8 @@
 #include "types/decimal.h"
 #include "types/interval.h"
 #include "types/jsonb.h"
+#include "types/network.h"
+#include "types/ordered_bytes.h"
 #include "types/scalar.h"
 #include "types/text.h"
 #include "types/timezone.h"
@@ -204,6 +206,8 @@ int32_t any_to_string(ExecContext* c, const Datum& in, const SqlType& from, cons
   std::string text;
   if (from.id == TypeId::kBool)
     text = bool_text(in.lo != 0);
+  else if (!is_explicit && ordered_operand(from.id) == TypeId::kInet)  // assigned by PostgreSQL's text(inet)
+    text = network_text(network_of_bytes(text_of(in)), true);
   else
     append_datum(&text, from, in);
   char* copy = c->scratch->allocate(text.size());
@@ -266,6 +270,29 @@ ValueError cast_zone(const SqlType& from, const SqlType& to, int64_t at, Datum* 
 
 namespace {
 
+// From or to a type of ordered bytes.
+int32_t cast_ordered(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
+                     Datum* out) {
+  if (keeps_ordered_bytes(from, to)) return *out = in, 0;
+  const OrderedCast* cast = find_ordered_cast(from.id, to.id);
+  if (cast == nullptr) return c->fail("42846", "cannot cast type " + type_name(from) + " to " + type_name(to));
+  const NowScope now(c->transaction_time_us);
+  std::string bytes;
+  const Status status = cast->convert(in, from, to, is_explicit, &bytes, out);
+  if (!status.ok()) return c->fail(status);
+  if (to.id == TypeId::kNumeric && (to.precision != 0 || is_modified_numeric(to))) {
+    const ValueError error = number_to_numeric(make_numeric(0, 0), Datum(*out), to, out);
+    return error == ValueError::kNone ? 0 : c->fail(error_status(error, to));
+  }
+  if (!is_ordered_bytes(to.id)) return 0;
+  if (bytes.empty()) return *out = null_datum(), 0;  // the time of infinity
+  char* copy = c->scratch->allocate(bytes.size());
+  if (copy == nullptr) return fail_memory(c);
+  std::memcpy(copy, bytes.data(), bytes.size());
+  *out = string_datum(copy, bytes.size());
+  return 0;
+}
+
 int32_t cast_value(ExecContext* c, const Datum& in, const SqlType& from, const SqlType& to, bool is_explicit,
                    Datum* out) {
   ValueError error = ValueError::kNone;
@@ -287,8 +314,12 @@ int32_t cast_value(ExecContext* c, const Datum& in, const SqlType& from, const S
     return any_to_string(c, in, from, to, is_explicit, out);
   } else if (is_string(from.id) || from.id == TypeId::kUnknown) {
     const NowScope now(c->transaction_time_us);
-    Status status = parse_datum(to, text_of(in), scratch_arena(c), out);
-    return status.ok() ? 0 : c->fail(status);
+    const bool fits_later = is_ordered_bytes(to.id) && to.length >= 0;  // a cast cuts and fills, input does not
+    Status status = parse_datum(fits_later ? make_type(to.id) : to, text_of(in), scratch_arena(c), out);
+    if (!status.ok()) return c->fail(status);
+    return fits_later ? cast_ordered(c, Datum(*out), make_type(to.id), to, is_explicit, out) : 0;
+  } else if (is_ordered_bytes(from.id) || is_ordered_bytes(to.id)) {
+    return cast_ordered(c, in, from, to, is_explicit, out);
   } else if (from_number && is_integer(to.id)) {
     error = number_to_integer(from, in, to.id, out);
   } else if (from_number && to.id == TypeId::kNumeric) {

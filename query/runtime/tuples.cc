@@ -17,7 +17,7 @@ namespace scyper::query {
 Datum load_tuple_field(const SqlType& type, const char* at) noexcept {
   Datum value;
   value.null = 0;
-  switch (type.id) {
+  switch (kept_as(type.id)) {
     case TypeId::kBool:
       value.lo = *reinterpret_cast<const uint8_t*>(at);
       break;

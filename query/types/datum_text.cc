@@ -18,6 +18,7 @@
 #include "types/json_text.h"
 #include "types/jsonb.h"
 #include "types/jsonpath.h"
+#include "types/ordered_bytes.h"
 #include "types/scalar.h"
 #include "types/text.h"
 
@@ -118,6 +119,15 @@ Status parse_jsonb(std::string_view text, const TextArena& arena, Datum* out) {
   return error_status(error);
 }
 
+Status parse_ordered(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out) {
+  std::string bytes;
+  SCYPER_RETURN_IF_ERROR(parse_ordered_bytes(type, text, &bytes));
+  std::string_view value = bytes;
+  const ValueError error = concatenate(&value, 1, arena, &value);
+  *out = string_datum(value.data(), value.size());
+  return error_status(error);
+}
+
 Status parse_string(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out) {
   std::string_view value = text, wrong;
   if (utf8_check(text, &wrong) != ValueError::kNone) return error_status(ValueError::kInvalidUtf8, type, wrong);
@@ -192,6 +202,7 @@ std::string_view label_of(const SqlType& type, const Datum& value) {
 }
 
 Status parse_datum(const SqlType& type, std::string_view text, const TextArena& arena, Datum* out) {
+  if (is_ordered_bytes(type.id)) return parse_ordered(type, text, arena, out);
   switch (type.id) {
     case TypeId::kBool:
       return parse_integer(bool_parse, type, text, out);
@@ -232,7 +243,7 @@ Status parse_datum(const SqlType& type, std::string_view text, const TextArena& 
     case TypeId::kVoid:
       *out = null_datum();
       return absl::OkStatus();
-    case TypeId::kRecord:
+    default:
       break;
   }
   return sql_error("0A000", "input of a composite type not implemented");
@@ -240,6 +251,7 @@ Status parse_datum(const SqlType& type, std::string_view text, const TextArena& 
 
 void append_datum(std::string* out, const SqlType& type, const Datum& datum) {
   if (datum.null != 0) return;
+  if (is_ordered_bytes(type.id)) return append_ordered_bytes(out, type, text_of(datum));
   char text[kDecimalTextMax];
   char* end = text;
   switch (type.id) {
@@ -301,15 +313,14 @@ void append_datum(std::string* out, const SqlType& type, const Datum& datum) {
     case TypeId::kJsonb:
       out->append(text_of(datum));
       return;
-    case TypeId::kVoid:
-    case TypeId::kRecord:
+    default:
       return;
   }
   out->append(text, static_cast<size_t>(end - text));
 }
 
 int compare_datums(const SqlType& type, const Datum& a, const Datum& b) noexcept {
-  switch (type.id) {
+  switch (kept_as(type.id)) {
     case TypeId::kFloat4:
     case TypeId::kFloat8:
       return float8_compare(std::bit_cast<double>(a.lo), std::bit_cast<double>(b.lo));
@@ -336,7 +347,7 @@ int compare_datums(const SqlType& type, const Datum& a, const Datum& b) noexcept
 }
 
 uint64_t hash_datum(const SqlType& type, const Datum& datum) noexcept {
-  switch (type.id) {
+  switch (kept_as(type.id)) {
     case TypeId::kFloat4:
     case TypeId::kFloat8: {
       double value = std::bit_cast<double>(datum.lo);

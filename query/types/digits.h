@@ -53,6 +53,11 @@ inline char* write_signed(char* out, int64_t value) noexcept {
 }
 
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+// -1: no hexadecimal digit.
+constexpr int hex_value_of(char c) noexcept {
+  if (is_digit(c)) return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 constexpr bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr char to_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 constexpr char to_upper(char c) noexcept { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }

@@ -17,6 +17,12 @@ using query::SessionCommand;
 
 namespace {
 
+// The type of a parameter as CAST() takes it: bit alone would be of one bit, and labels are read where they are used.
+std::string name_in_cast(const SqlType& type) {
+  if (type.id == TypeId::kEnum) return "text";
+  return type.id == TypeId::kBit && type.length < 0 ? "\"bit\"" : type_name(type);
+}
+
 Status unknown_cursor(const std::string& name) { return sql_error("34000", "cursor \"" + name + "\" does not exist"); }
 
 Status forward_only() {
@@ -156,8 +162,7 @@ Status CursorSession::convert_arguments(const SessionCommand& command, const Sta
   std::string& text = expressions.command.text;
   for (size_t i = 0; i < command.values.size(); ++i) {
     const SqlType& type = statement.parameters[i];
-    const std::string name = type.id == TypeId::kEnum ? "text" : type_name(type);
-    text += (i == 0 ? "SELECT CAST(" : ", CAST(") + command.values[i] + " AS " + name + ")";
+    text += (i == 0 ? "SELECT CAST(" : ", CAST(") + command.values[i] + " AS " + name_in_cast(type) + ")";
   }
   SCYPER_ASSIGN_OR_RETURN(auto answer, run_for_rows(expressions, {}));
   const Running running(this);
@@ -218,7 +223,7 @@ StatusOr<std::unique_ptr<Answer>> CursorSession::create_by_execute(const Session
   std::vector<std::string> values = command.values;
   for (size_t i = 0; i < values.size(); ++i) {
     const SqlType& type = prepared->parameters[i];
-    values[i] = "(CAST((" + values[i] + ") AS " + type_name(type) + "))";
+    values[i] = "(CAST((" + values[i] + ") AS " + name_in_cast(type) + "))";
   }
   SCYPER_ASSIGN_OR_RETURN(std::string query, query::with_parameter_values(prepared->command.text, values));
   query.resize(query.find_last_not_of(" \t\r\n;") + 1);

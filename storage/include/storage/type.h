@@ -31,6 +31,20 @@ enum class TypeId : uint8_t {
   kBytea = 20,
   kJsonb = 21,  // text in a normal form
   kEnum = 22,   // the code of a label (enum_type.h), int64; SqlType::length says of which enum
+  // Ordered bytes (query/types/ordered_bytes.h): see is_ordered_bytes(). Only these may stand here.
+  kInet = 23,
+  kCidr = 24,
+  kMacaddr = 25,
+  kMacaddr8 = 26,
+  kBit = 27,     // SqlType::length: the declared length, -1 = any
+  kVarbit = 28,  // likewise, the greatest
+  kMoney = 29,
+  kTimetz = 30,  // SqlType::length: the digits of the second, -1 = any
+  kInt4range = 31,
+  kInt8range = 32,
+  kDaterange = 33,
+  kTsrange = 34,
+  kTstzrange = 35,
 };
 
 // A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
@@ -66,15 +80,21 @@ constexpr SqlType without_modifiers(const SqlType& type) {
   const bool is_enum = type.id == TypeId::kEnum || type.element == TypeId::kEnum;
   return SqlType{type.id, type.element, 0, 0, is_enum ? type.length : -1};
 }
+// Values of these types are bytes in a normal form. Equal values are the same bytes, and the order of the bytes is the
+// order of the values. So the types are kept, indexed, compared, hashed and sorted as bytea is.
+constexpr bool is_ordered_bytes(TypeId id) { return id >= TypeId::kInet && id <= TypeId::kTstzrange; }
+constexpr bool is_range(TypeId id) { return id >= TypeId::kInt4range && id <= TypeId::kTstzrange; }
+// The type as which values of `id` are kept: bytea for ordered bytes, else the type itself.
+constexpr TypeId kept_as(TypeId id) { return is_ordered_bytes(id) ? TypeId::kBytea : id; }
 constexpr bool is_string(TypeId id) { return id == TypeId::kChar || id == TypeId::kVarchar || id == TypeId::kText; }
 // Datums of the type point to bytes with a length.
-constexpr bool holds_bytes(TypeId id) { return is_string(id) || id == TypeId::kBytea || id == TypeId::kJsonb; }
+constexpr bool holds_bytes(TypeId id) { return is_string(id) || kept_as(id) == TypeId::kBytea || id == TypeId::kJsonb; }
 constexpr bool is_moment(TypeId id) {
   return id == TypeId::kDate || id == TypeId::kTimestamp || id == TypeId::kTimestamptz;
 }
 // Columns may be of the type.
 constexpr bool is_storable(TypeId id) {
-  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kEnum;
+  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kTstzrange;
 }
 constexpr bool is_integer(TypeId id) { return id == TypeId::kInt2 || id == TypeId::kInt4 || id == TypeId::kInt8; }
 constexpr bool is_float(TypeId id) { return id == TypeId::kFloat4 || id == TypeId::kFloat8; }
@@ -86,8 +106,8 @@ std::string type_name(const SqlType& type);
 // One value at rest between components (arguments, results, constants): 24 bytes, trivially copyable, owns nothing.
 // By type: bool/int2/int4/int8/date/time/timestamp(tz) in lo (sign-extended); float4 and float8 as the bits of a double
 // in lo; numeric as the 128-bit integer hi:lo scaled by 10^scale (scale always set); uuid as an integer hi:lo; strings,
-// bytea and jsonb as pointer lo and byte length hi; arrays as pointer lo to ArrayValue; intervals as microseconds lo,
-// days and months in the low and high half of hi. null: all else is ignored.
+// bytea, ordered bytes and jsonb as pointer lo and byte length hi; arrays as pointer lo to ArrayValue; intervals as
+// microseconds lo, days and months in the low and high half of hi. null: all else is ignored.
 struct Datum {
   int64_t lo = 0;
   int64_t hi = 0;

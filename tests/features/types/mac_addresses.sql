@@ -1,0 +1,17 @@
+SELECT '08:00:2b:01:02:03'::macaddr, '08-00-2b-01-02-03'::macaddr, '08002b:010203'::macaddr, '08002b-010203'::macaddr, '0800.2b01.0203'::macaddr, '0800-2b01-0203'::macaddr, '08002b010203'::macaddr, ' 8:0:2B:1:2:3 '::macaddr;
+SELECT '0800:2b01:0203'::macaddr;
+SELECT 'not even close'::macaddr;
+SELECT '08:00:2b:01:02:103'::macaddr;
+SELECT '08:00:2b:01:02:03     '::macaddr8, '    08:00:2b:01:02:03:04:05     '::macaddr8, '08002b:0102030405'::macaddr8, '0800.2b01.0203.0405'::macaddr8, '08002b0102030405'::macaddr8;
+SELECT '123    08:00:2b:01:02:03'::macaddr8;
+SELECT '08:00:2b:01:02:03:04:05:06:07'::macaddr8;
+SELECT '08:00-2b:01:02:03:04:05'::macaddr8;
+SELECT '0z002b0102030405'::macaddr8;
+SELECT '08:00:2b:01:02:03'::macaddr::macaddr8, '08:00:2b:ff:fe:01:02:03'::macaddr8::macaddr, '08:00:2b:01:02:03'::macaddr::text;
+SELECT '08:00:2b:01:02:03:04:05'::macaddr8::macaddr;
+SELECT trunc('08:00:2b:01:02:03'::macaddr), trunc('08:00:2b:01:02:03:04:05'::macaddr8), macaddr8_set7bit('00:08:2b:01:02:03'::macaddr8);
+SELECT ~ macaddr '08:00:2b:01:02:03', macaddr '08:00:2b:01:02:03' & '00:00:00:ff:ff:ff', macaddr '08:00:2b:01:02:03' | '01:02:03:04:05:06', ~ macaddr8 '08:00:2b:01:02:03:04:05', macaddr8 '08:00:2b:01:02:03' & '00:00:00:ff:ff:ff';
+SELECT macaddr '08:00:2b:01:02:03' < '08:00:2b:01:02:04', macaddr '08:00:2b:01:02:03' = '08002b010203', macaddr8 '08:00:2b:01:02:03' > '08:00:2b:ff:fe:01:02:02', '{08:00:2b:01:02:03,NULL}'::macaddr[];
+SELECT macaddr '08:00:2b:01:02:03' + 1;
+SELECT macaddr '08:00:2b:01:02:03' + '1';
+SELECT macaddr '08:00:2b:01:02:03' = macaddr8 '08:00:2b:01:02:03';

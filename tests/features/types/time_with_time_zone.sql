@@ -1,0 +1,38 @@
+SET TimeZone TO 'UTC';
+SELECT '10:00+02'::timetz, '10:00:00.123456-03:30'::timetz, '24:00:00 PDT'::timetz, '23:59:59.9999999 PDT'::timetz, '23:59:60 PDT'::timetz, time with time zone '1:02 PM EST', '10:00'::timetz, '10:00 +01:02:03'::timetz;
+SELECT '2003-03-07 15:36:39 America/New_York'::timetz, '2003-07-07 15:36:39 America/New_York'::timetz, '15:36:39.456 UTC'::time(1) with time zone, '10:00:00.987+01'::timetz(2);
+SELECT '15:36:39 America/New_York'::timetz;
+SELECT '15:36:39 m2'::timetz;
+SELECT '24:00:00.01 PDT'::timetz;
+SELECT '25:00:00 PDT'::timetz;
+SELECT 'x'::timetz;
+SELECT '10:00+17'::timetz;
+SELECT '10:00+02'::timetz < '10:00+01'::timetz, '10:00+02'::timetz = '09:00+01'::timetz, '10:00+02'::timetz < '09:00+01'::timetz, '10:00+02'::timetz > '08:00+00';
+SELECT t FROM (VALUES ('10:00+02'::timetz), ('09:00+01'), ('08:00+00'), ('24:00-05'), ('00:00+14'), ('00:00+00')) v (t) ORDER BY t;
+SELECT '10:00+02'::timetz + '1 hour';
+SELECT '1 hour' - '10:00+02'::timetz;
+SELECT '10:00+02'::timetz * '2';
+SELECT '10:00+02'::timetz - '1 hour', '23:30+02'::timetz + interval '1 hour 1 day', '00:30+02'::timetz - interval '1 hour', interval '1 hour' + '10:00+02'::timetz, date '2024-01-01' + '10:00+02'::timetz, '10:00+02'::timetz + date '2024-01-01';
+SELECT '10:00+02'::timetz + '10:00+02'::timetz;
+SELECT EXTRACT(MICROSECOND FROM t), EXTRACT(MILLISECOND FROM t), EXTRACT(SECOND FROM t), EXTRACT(MINUTE FROM t), EXTRACT(HOUR FROM t), EXTRACT(TIMEZONE FROM t), EXTRACT(TIMEZONE_HOUR FROM t), EXTRACT(TIMEZONE_MINUTE FROM t), EXTRACT(EPOCH FROM t) FROM (VALUES ('13:30:25.575401-04:30'::timetz)) v (t);
+SELECT date_part('hour', t), date_part('epoch', t), date_part('second', t) FROM (VALUES ('13:30:25.575401-04:30'::timetz)) v (t);
+SELECT EXTRACT(DAY FROM '13:30:25-04'::timetz);
+SELECT EXTRACT(FORTNIGHT FROM '13:30:25-04'::timetz);
+SELECT '10:00+02'::timetz AT TIME ZONE 'UTC+10', '10:00+02'::timetz AT TIME ZONE INTERVAL '-10:00', '10:00+02'::timetz AT TIME ZONE 'UTC';
+SELECT '10:00+02'::timetz::time, '10:00'::time::timetz, '2024-01-01 10:00+00'::timestamptz::timetz, 'infinity'::timestamptz::timetz, '10:00+02'::timetz::text, to_json('10:00+02'::timetz), '10:00:00.56+02'::timetz::time(1);
+SELECT '10:00+02'::timetz::timestamp;
+SELECT CURRENT_TIME = now()::timetz, pg_typeof(CURRENT_TIME), pg_typeof(CURRENT_TIME(2));
+CREATE TABLE zoned (t time(2) with time zone PRIMARY KEY, l timetz[], n integer, d timetz DEFAULT '12:00+01');
+INSERT INTO zoned VALUES ('10:00:00.456+02', '{09:00-01,NULL}', 1), ('09:00+01', '{}', 2), ('00:01 PDT', NULL, 3);
+INSERT INTO zoned VALUES ('10:00:00.4601+02', NULL, 4);
+SELECT * FROM zoned ORDER BY t;
+SELECT n FROM zoned WHERE t = '09:00+01';
+SELECT n FROM zoned WHERE t > '09:00+01' ORDER BY n;
+SELECT min(t), max(t), array_agg(t ORDER BY t), d FROM zoned GROUP BY d;
+COPY zoned (t, n) FROM STDIN;
+11:00:00.999-08	7
+\.
+SELECT n, t, t::time FROM zoned ORDER BY t;
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'zoned'::regclass AND attnum > 0 ORDER BY attnum;
+SET TimeZone TO 'America/New_York';
+SELECT '2003-07-07 10:00'::timetz, '2003-01-07 10:00'::timetz, '2024-07-01 10:00+00'::timestamptz::timetz;

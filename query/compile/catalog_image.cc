@@ -13,11 +13,11 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 12;
-// These are read, too: without the caches of tables; without hot data views, either; without the access of sequences,
-// either; without what encode_more() writes, either.
-constexpr uint32_t kVersionWithoutCaches = 11, kVersionWithoutHotData = 10, kVersionWithoutSequences = 9,
-                   kVersionBefore = 8;
+constexpr uint32_t kVersion = 13;
+// These are read, too: without the name and settings of the database; without the caches of tables, either; without hot
+// data views, either; without the access of sequences, either; without what encode_more() writes, either.
+constexpr uint32_t kVersionWithoutDatabase = 12, kVersionWithoutCaches = 11, kVersionWithoutHotData = 10,
+                   kVersionWithoutSequences = 9, kVersionBefore = 8;
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);
@@ -30,7 +30,7 @@ static_assert(sizeof(ForeignKey) == 96);
 static_assert(sizeof(MaterializedView) == 64);
 static_assert(sizeof(View) == 184);  // `foreign` comes at the end
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 1064);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 1144);  // `schemas` follows from the tables
 
 template <typename IO>
 void walk_positions(IO& io, std::vector<uint32_t>& positions) {
@@ -400,6 +400,7 @@ void encode_more(ImageWriter* out, Catalog* catalog) {
     walk(*out, written);
   }
   for (const auto& [name, table] : catalog->tables) out->text(catalog->rules[table->schema().id].tier_cache);
+  encode_database(out, catalog->database);
 }
 
 Status decode_hot_data(ImageReader* in, Catalog* catalog) {
@@ -449,6 +450,7 @@ Status decode_more(ImageReader* in, uint32_t version, Catalog* catalog) {
   if (version > kVersionWithoutHotData) SCYPER_RETURN_IF_ERROR(decode_hot_data(in, catalog));
   if (version <= kVersionWithoutCaches) return Status();
   for (const auto& [name, table] : catalog->tables) in->text(catalog->rules[table->schema().id].tier_cache);
+  if (version > kVersionWithoutDatabase) decode_database(in, &catalog->database);
   return Status();
 }
 

@@ -1,4 +1,5 @@
 #include "compile/definitions.h"
+#include "compile/statement_kind.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -202,8 +203,7 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
 
 Status check_kind(const ast::Statement& statement) {
   if (statement.kind == ast::StatementKind::kUnsupported)
-    return sql_error("0A000",
-                     absl::StrCat(ast::node_as<ast::UnsupportedStatement>(statement).command, " is not supported"));
+    return unsupported_command(ast::node_as<ast::UnsupportedStatement>(statement).command, 0);
   return Status();
 }
 

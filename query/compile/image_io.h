@@ -104,6 +104,8 @@ void walk_id(IO& io, T& id) {
 // Roles, owners and rights: at the end of a catalog's image, once its objects have been written or read.
 void encode_access(ImageWriter* out, Catalog* catalog);
 void decode_access(ImageReader* in, Catalog* catalog);
+void encode_database(ImageWriter* out, const DatabaseDefinition& database);
+void decode_database(ImageReader* in, DatabaseDefinition* database);
 void encode_sequence_access(ImageWriter* out, const Catalog& catalog);
 void decode_sequence_access(ImageReader* in, Catalog* catalog);
 void inherit_sequence_owners(Catalog* catalog);  // of an image that has none: those of their tables

@@ -1,7 +1,10 @@
 #include "compile/statement_kind.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "plan/explain_options.h"
 
 namespace scyper::query {
@@ -71,6 +74,20 @@ const char* refused_command(ast::StatementKind kind) {
     default:
       return nullptr;
   }
+}
+
+Status unsupported_command(std::string_view command, int position) {
+  static constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+      {"ALTER SYSTEM",
+       "The node's settings are in its configuration file and flags. ALTER DATABASE and ALTER ROLE ... SET give "
+       "sessions "
+       "their settings."},
+      {"CREATE TABLESPACE", "Tables are in memory. The node's data_directory says where its log and archives are."},
+  };
+  Status status = sql_error("0A000", absl::StrCat(std::string(command), " is not supported"), position);
+  for (const auto& [name, hint] : kHints)
+    if (name == command) return with_hint(std::move(status), std::string(hint));
+  return status;
 }
 
 }  // namespace scyper::query

@@ -52,7 +52,10 @@ std::string object_key_of_text(std::string_view text) {
   std::string first = take_word(&text);
   if (text.empty()) return first;
   text.remove_prefix(1);
-  return object_key(first, take_word(&text));
+  std::string second = take_word(&text);
+  if (text.empty()) return object_key(first, second);
+  text.remove_prefix(1);  // the database comes first
+  return object_key(second, take_word(&text));
 }
 
 std::string_view bare_name(std::string_view key) {

@@ -25,6 +25,10 @@ class CopyWriter final : public QueryHandler {
     status_ = format.status();
     if (!status_.ok()) return;
     format_ = *std::move(format);
+    auto converter = query::copy_converter(format_, query::TextConverter::Direction::kFromUtf8);
+    status_ = converter.status();
+    if (!status_.ok()) return;
+    converter_ = *std::move(converter);
     query::append_copy_begin(format_, columns, &text_);
   }
   void on_rows(const query::ResultSet& rows) override {
@@ -48,6 +52,10 @@ class CopyWriter final : public QueryHandler {
 
  private:
   void write() {
+    if (std::string converted; status_.ok() && converter_ != nullptr) {
+      status_ = converter_->append(text_, &converted);
+      text_ = std::move(converted);
+    }
     if (status_.ok() && std::fwrite(text_.data(), 1, text_.size(), to_) != text_.size()) {
       status_ = sql_error("58030", std::string("could not write COPY data: ") + std::strerror(errno));
     }
@@ -57,6 +65,7 @@ class CopyWriter final : public QueryHandler {
   const std::string_view sql_;
   std::FILE* const to_;
   query::CopyFormat format_;
+  std::unique_ptr<query::TextConverter> converter_;
   std::string text_;
   Status status_;
   uint64_t row_count_ = 0;

@@ -405,6 +405,7 @@ class Binder {
   StatusOr<std::unique_ptr<Relation>> view_relation(const View& view, std::string alias,
                                                     uint16_t rights = kSelectRight);
   StatusOr<std::unique_ptr<Relation>> system_relation(const SystemTable& table, std::string alias);
+  StatusOr<std::unique_ptr<Relation>> queried_system_relation(const SystemTable& table, const std::string& alias);
   // binder_function.cc: functions that return rows
   static bool is_set_function(std::string_view name);
   StatusOr<SqlType> match_series(std::vector<BoundPtr>* args, int32_t location);

@@ -412,7 +412,7 @@ StatusOr<BoundPtr> Binder::bind_value_function(const ast::ValueFunction& expr) {
     case ast::ValueFunctionOp::kSessionUser:
       return make_text_constant(make_type(TypeId::kText), std::string(session_user_name()), expr.location);
     case ast::ValueFunctionOp::kCurrentCatalog:
-      return make_text_constant(make_type(TypeId::kText), "scyper", expr.location);
+      return make_text_constant(make_type(TypeId::kText), catalog_.database.name, expr.location);
     case ast::ValueFunctionOp::kCurrentSchema: {
       ast::FunctionCall call;
       call.name = {"current_schema"};

@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
+#include "bind/builtin_catalog.h"
 #include "bind/expanded_sets.h"
 #include "bind/make.h"
 #include "bind/row_names.h"
@@ -230,6 +231,28 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
   return relation;
 }
 
+// A system table that is a query.
+StatusOr<std::unique_ptr<Relation>> Binder::queried_system_relation(const SystemTable& table,
+                                                                    const std::string& alias) {
+  const VariableScope* saved = std::exchange(variables_, nullptr);
+  auto bound = options_relation(absl::StrCat("SELECT q.*, ", system_table_oid(table.name), "::int8 AS tableoid FROM (",
+                                             std::string(table.query), ") AS q"),
+                                alias, nullptr);
+  variables_ = saved;
+  SCYPER_RETURN_IF_ERROR(bound.status());
+  Relation& relation = **bound;
+  INVARIANT(relation.columns.size() == table.columns.size() + 1);
+  relation.columns.back().hidden = true;
+  for (size_t i = 0; i < table.columns.size(); i++) {
+    if (table.columns[i].kind < 0) continue;
+    const SqlType type = number_type(static_cast<ObjectKind>(table.columns[i].kind));
+    BoundPtr& output = relation.query->outputs[i].expr;
+    output = make_cast(std::move(output), type, true);
+    relation.columns[i].type = type;
+  }
+  return bound;
+}
+
 // Its rows are constants: a program belongs to one version of the catalog.
 StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& table, std::string alias) {
   if (is_live(table) && ActivityScope::current() == nullptr) {
@@ -237,6 +260,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& t
     return error("0A000", std::string(table.name) + kWhere, -1);
   }
   program_->volatile_result = true;  // see map_constant()
+  if (!table.query.empty()) return queried_system_relation(table, alias);
   auto relation = new_relation(RelationKind::kValues, std::move(alias));
   for (const auto& column : table.columns)
     relation->columns.push_back({std::string(column.name),
@@ -272,6 +296,9 @@ std::string options_query(const ast::FromFunction& item) {
   constexpr std::string_view kName = "pg_options_to_table";
   const auto* call = item.functions.size() != 1 ? nullptr : ast::node_if<ast::FunctionCall>(item.functions[0].get());
   if (call != nullptr && !expand_array_query(*call).empty()) return expand_array_query(*call);
+  if (call != nullptr && call->args.empty())
+    if (const auto query = builtin_function_query(bare_name(call->name.back())); !query.empty())
+      return std::string(query);
   if (call == nullptr || bare_name(call->name.back()) != kName || call->args.size() != 1) return "";
   return absl::StrCat(
       "SELECT split_part(o, '=', 1) AS option_name, substr(o, strpos(o, '=') + 1) AS option_value FROM unnest(",

@@ -111,7 +111,6 @@ struct FixedFunction {
   std::string_view value;  // "": NULL
 };
 constexpr FixedFunction kFixedFunctions[] = {
-    {"pg_encoding_to_char", 1, 1, TypeId::kText, "UTF8"},
     {"shobj_description", 2, 2, TypeId::kText, ""},
     {"pg_get_partkeydef", 1, 1, TypeId::kText, ""},
     {"pg_get_ruledef", 1, 2, TypeId::kText, ""},
@@ -121,6 +120,11 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_is_other_temp_schema", 1, 1, TypeId::kBool, "f"},
     {"pg_my_temp_schema", 0, 0, TypeId::kInt8, "0"},
     {"pg_opclass_is_visible", 1, 1, TypeId::kBool, "t"},
+    {"pg_opfamily_is_visible", 1, 1, TypeId::kBool, "t"},
+    {"pg_ts_config_is_visible", 1, 1, TypeId::kBool, "t"},
+    {"pg_ts_dict_is_visible", 1, 1, TypeId::kBool, "t"},
+    {"pg_ts_parser_is_visible", 1, 1, TypeId::kBool, "t"},
+    {"pg_ts_template_is_visible", 1, 1, TypeId::kBool, "t"},
     {"pg_collation_is_visible", 1, 1, TypeId::kBool, "t"},
     {"pg_operator_is_visible", 1, 1, TypeId::kBool, "t"},
     {"pg_conversion_is_visible", 1, 1, TypeId::kBool, "t"},
@@ -128,7 +132,6 @@ constexpr FixedFunction kFixedFunctions[] = {
     {"pg_is_in_recovery", 0, 0, TypeId::kBool, "f"},  // every node takes what writes
     {"pg_stat_get_numscans", 1, 1, TypeId::kInt8, "0"},
     {"getdatabaseencoding", 0, 0, TypeId::kText, "UTF8"},
-    {"pg_char_to_encoding", 1, 1, TypeId::kInt4, "6"},
     {"pg_table_size", 1, 1, TypeId::kInt8, ""},  // sizes are not known to the binder
     {"pg_relation_size", 1, 2, TypeId::kInt8, ""},
     {"pg_total_relation_size", 1, 1, TypeId::kInt8, ""},
@@ -192,6 +195,10 @@ StatusOr<BoundPtr> Binder::object_constant(ObjectKind kind, const std::string& t
   if (is_number(text) && text.size() < 11) return number(std::strtoll(text.c_str(), nullptr, 10));
   if (text == "-") return number(0);
   const auto numbers = object_numbers(catalog_, kind);
+  if (const std::string database = database_of_name(text); !database.empty() && database != catalog_.database.name) {
+    const Status status = cross_database(text);
+    return error(sqlstate_of(status), std::string(status.message()), location);
+  }
   const std::string key = lookup_key(kind, text);
   if (kind == ObjectKind::kType) {
     auto parsed = parse_expression("NULL::" + text);
@@ -220,8 +227,9 @@ StatusOr<BoundPtr> Binder::object_constant(ObjectKind kind, const std::string& t
     const Status unknown = unknown_object(text, static_cast<int64_t>(kind));
     return error(sqlstate_of(unknown), std::string(unknown.message()), location);
   }
-  if (std::next(found.first) != found.second)
-    return error("42725", absl::StrCat("more than one function named \"", text, "\""), location);
+  const bool is_one =
+      std::all_of(found.first, found.second, [&](const auto& entry) { return entry.second == found.first->second; });
+  if (!is_one) return error("42725", absl::StrCat("more than one function named \"", text, "\""), location);
   return number(found.first->second);
 }
 
@@ -229,6 +237,7 @@ StatusOr<BoundPtr> Binder::object_constant(ObjectKind kind, const std::string& t
 StatusOr<BoundPtr> Binder::find_object(ObjectKind kind, BoundPtr text, bool must_exist) {
   std::string map;
   for (const auto& [name, oid] : object_numbers(catalog_, kind)) add_entry(name, absl::StrCat(oid), &map);
+  add_entry("", catalog_.database.name, &map);
   const int32_t location = text->location;
   SCYPER_ASSIGN_OR_RETURN(text, coerce(std::move(text), kText, Coercion::kImplicit));
   std::vector<BoundPtr> args = list_of(map_constant(program_.get(), std::move(map), location), std::move(text));

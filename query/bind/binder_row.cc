@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/builtin_catalog.h"
 #include "bind/make.h"
 #include "bind/object_numbers.h"
 #include "bind/system_tables.h"
@@ -322,12 +323,14 @@ BoundPtr schemas_array(const std::vector<std::string>& path, BoundPtr implicit, 
 // What tools ask about where they are; null: none of these.
 StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, const Scope* scope) {
   const std::string& name = call.name.back();
-  auto text = [&](const char* value) { return make_text_constant(make_type(TypeId::kText), value, call.location); };
+  auto text = [&](std::string value) {
+    return make_text_constant(make_type(TypeId::kText), std::move(value), call.location);
+  };
   if (name == " table_sample" && scope != nullptr && scope->relations.size() == 1 && call.args.size() >= 2)
     return bind_table_sample(call, scope);
   if (call.args.empty() && name == "current_schema") {
     const auto schemas = named_schemas(current_schemas(catalog_));
-    return schemas.empty() ? make_null(make_type(TypeId::kText), call.location) : text(schemas[0].c_str());
+    return schemas.empty() ? make_null(make_type(TypeId::kText), call.location) : text(schemas[0]);
   }
   if (call.args.size() == 1 && name == "current_schemas") {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr implicit, bind(*call.args[0], scope));
@@ -345,7 +348,21 @@ StatusOr<BoundPtr> Binder::bind_environment_call(const ast::FunctionCall& call, 
     program_->volatile_result = true;
     return bind(*expr, scope);
   }
-  if (call.args.empty() && (name == "current_database" || name == "current_catalog")) return text("scyper");
+  if (call.args.empty() && (name == "current_database" || name == "current_catalog"))
+    return text(catalog_.database.name);
+  if (name == "scyper_builtin_lines" && call.args.size() == 1) {
+    const auto* wanted = ast::node_if<ast::Literal>(call.args[0].get());
+    const auto lines = wanted == nullptr ? std::nullopt : builtin_lines(wanted->text);
+    if (lines.has_value()) return text(std::string(*lines));
+  }
+  if (is_builtin_call_text(name)) {
+    std::vector<std::string> arguments;
+    for (const auto& argument : call.args) arguments.push_back(to_sql(*argument));
+    if (const std::string sql = builtin_call_text(name, arguments); !sql.empty()) {
+      SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(sql, TextOf::kSystem));
+      return bind(*expr, scope);
+    }
+  }
   if (call.args.size() == 1 && name == "pg_tablespace_location") return text("");
   if (const SystemLookup* lookup = find_system_lookup(name); lookup != nullptr && call.args.size() == 1) {
     // the names in it are no columns that the argument could mean

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
+#include "bind/builtin_catalog.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "bind/type_functions.h"
@@ -19,7 +21,7 @@ namespace {
 using T = TypeId;
 
 constexpr int64_t kVoidOid = 2278, kTriggerOid = 2279, kAnyElementOid = 2283, kAnyArrayOid = 2277, kSqlOid = 14,
-                  kInternalOid = 12, kPlpgsqlOid = 13575;
+                  kInternalOid = 12, kPlpgsqlOid = 13575, kCallHandlerOid = 13560;
 
 int64_t parameter_oid(const SqlType& type, const std::string& relation, uint32_t domain = 0) {
   if (domain != 0) return domain_oid(domain);
@@ -164,9 +166,14 @@ SystemRow type_function_row(const TypeFunction& function) {
           SystemValue()};
 }
 
+bool is_builtin(int64_t oid) {
+  return std::ranges::any_of(builtin_functions(), [&](const BuiltinFunction& known) { return known.oid == oid; });
+}
+
 std::vector<SystemRow> routines(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  for (const TypeFunction& function : all_type_functions()) rows.push_back(type_function_row(function));
+  for (const TypeFunction& function : all_type_functions())
+    if (!is_builtin(function.oid)) rows.push_back(type_function_row(function));
   for (const auto& [name, routine] : catalog.routines) rows.push_back(routine_row(catalog, name, *routine));
   return rows;
 }
@@ -216,17 +223,33 @@ SystemValue result_text(const Catalog& catalog, const Routine& routine) {
   return "TABLE(" + columns + ")";
 }
 
+// pg_get_functiondef(). A body that is no text stays as it was written.
+std::string definition_text(const Catalog& catalog, const Routine& routine) {
+  const std::string source = written_source(routine);
+  const bool is_text = routine.definition.find(source) != std::string::npos || !routine.is_sql;
+  return is_text ? routine_source(catalog, routine, source) : routine.definition;
+}
+
 std::vector<SystemRow> routine_texts(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, routine] : catalog.routines)
     rows.push_back({routine_oid(*routine), result_text(catalog, *routine), arguments_text(catalog, *routine, false),
-                    arguments_text(catalog, *routine, true), routine->definition});
+                    arguments_text(catalog, *routine, true), definition_text(catalog, *routine)});
   return rows;
 }
 
 std::vector<SystemRow> languages(const Catalog&) {
   const auto row = [](int64_t oid, const char* name, bool is_procedural, bool is_trusted) -> SystemRow {
-    return {oid, name, kOwnerOid, is_procedural, is_trusted, int64_t{0}, int64_t{0}, int64_t{0}, SystemValue()};
+    const int64_t call = is_procedural ? kCallHandlerOid : 0;  // inline and validator have the next numbers
+    return {oid,
+            name,
+            kOwnerOid,
+            is_procedural,
+            is_trusted,
+            call,
+            is_procedural ? call + 1 : 0,
+            is_procedural ? call + 2 : 0,
+            SystemValue()};
   };
   return {row(12, "internal", false, false), row(13, "c", false, false), row(kSqlOid, "sql", false, true),
           row(kPlpgsqlOid, "plpgsql", true, true)};
@@ -265,11 +288,11 @@ std::string parameter_type_name(const SqlType& type, const std::string& relation
 std::vector<SystemTable> catalog_routine_tables() {
   constexpr std::string_view kSchema = "pg_catalog";
   return {
-      {kSchema, "pg_proc",
+      {kSchema, "scyper_routines",
        columns_of("oid:int8 proname pronamespace:int8 proowner:int8 prolang:int8 procost:float4 prorows:float4 "
-                  "provariadic:int8 prosupport:regproc prokind prosecdef:bool proleakproof:bool proisstrict:bool "
+                  "provariadic:int8 prosupport:int8 prokind prosecdef:bool proleakproof:bool proisstrict:bool "
                   "proretset:bool "
-                  "provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:int8 proargtypes:oidvector "
+                  "provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:int8 proargtypes:int8[] "
                   "proallargtypes:int8[] proargmodes:text[] proargnames:text[] proargdefaults "
                   "protrftypes:int8[] prosrc probin prosqlbody proconfig:text[] "
                   "proacl:text[]"),
@@ -278,7 +301,7 @@ std::vector<SystemTable> catalog_routine_tables() {
        columns_of("oid:int8 lanname lanowner:int8 lanispl:bool lanpltrusted:bool lanplcallfoid:int8 laninline:int8 "
                   "lanvalidator:int8 lanacl:text[]"),
        languages},
-      {kSchema, "scyper_routine_texts",
+      {kSchema, "scyper_own_routine_texts",
        columns_of("scyper_oid:int8 scyper_result scyper_arguments scyper_identity_arguments scyper_definition"),
        routine_texts},
   };

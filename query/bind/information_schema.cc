@@ -16,7 +16,6 @@ namespace scyper::query {
 namespace {
 
 using T = TypeId;
-constexpr const char* kCatalogName = "scyper";
 
 std::string schema_name(std::string_view key) { return std::string(schema_of(key)); }
 std::string name_in_schema(std::string_view key) { return std::string(bare_name(key)); }
@@ -24,9 +23,9 @@ std::string name_in_schema(std::string_view key) { return std::string(bare_name(
 std::vector<SystemRow> schemata(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const std::string& name : catalog.namespaces)
-    rows.push_back({kCatalogName, name, owner_name(schema_access_of(catalog, name), catalog), {}, {}, {}, {}});
+    rows.push_back({catalog.database.name, name, owner_name(schema_access_of(catalog, name), catalog), {}, {}, {}, {}});
   for (const char* name : {"information_schema", "pg_catalog", "public"})
-    rows.push_back({kCatalogName, name, "scyper", {}, {}, {}, {}});
+    rows.push_back({catalog.database.name, name, "scyper", {}, {}, {}, {}});
   return rows;
 }
 
@@ -40,7 +39,7 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
   for (const auto& relation : system_relations(catalog)) {
     bool table = relation.schema != nullptr;
     if (!is_listed(catalog, relation.name)) continue;
-    rows.push_back({kCatalogName,
+    rows.push_back({catalog.database.name,
                     schema_name(relation.name),
                     name_in_schema(relation.name),
                     table && storage::is_temporary(relation.schema->id) ? "LOCAL TEMPORARY"
@@ -75,9 +74,9 @@ std::vector<SystemRow> table_privileges(const Catalog& catalog) {
       for (const PrivilegeName& known : kPrivilegeNames) {
         if ((grant.privileges & known.privilege) == 0) continue;
         const bool is_grantable = grant.grantee == access.owner || (grant.grantable & known.privilege) != 0;
-        rows.push_back({name_of(grant.grantor), name_of(grant.grantee), kCatalogName, schema_name(relation.name),
-                        name_in_schema(relation.name), std::string(known.name), is_grantable ? "YES" : "NO",
-                        known.privilege == kSelectRight ? "YES" : "NO"});
+        rows.push_back({name_of(grant.grantor), name_of(grant.grantee), catalog.database.name,
+                        schema_name(relation.name), name_in_schema(relation.name), std::string(known.name),
+                        is_grantable ? "YES" : "NO", known.privilege == kSelectRight ? "YES" : "NO"});
       }
   }
   return rows;
@@ -110,7 +109,7 @@ SystemRow view_row(const Catalog& catalog, const View& view) {
   const uint8_t events = updatable_events(catalog, view, false);
   const auto says = [](bool yes) { return yes ? "YES" : "NO"; };
   const auto triggered = [&](uint8_t event) { return says(has_trigger_instead(catalog, view.name, event)); };
-  return {kCatalogName,
+  return {catalog.database.name,
           schema_name(view.name),
           name_in_schema(view.name),
           view.query,
@@ -161,16 +160,21 @@ Sizes sizes_of(const SqlType& type) {
   return sizes;
 }
 
+// Of it, or of the elements of the array.
+const EnumType* enum_of(const SqlType& type) {
+  const bool is_enum = type.id == T::kEnum || (type.id == T::kArray && type.element == T::kEnum);
+  return is_enum ? find_enum(type.length) : nullptr;
+}
 std::string user_type_name(const SqlType& type) {
-  const EnumType* user_type = type.id == T::kEnum ? find_enum(type.length) : nullptr;
-  if (user_type != nullptr) return name_in_schema(user_type->name);
+  if (const EnumType* user_type = enum_of(type); user_type != nullptr)
+    return (type.id == T::kArray ? "_" : "") + name_in_schema(user_type->name);
   if (is_checked_text(type) || is_name(type)) return type_name(type);
   if (type.id == T::kArray && is_checked_text(element_of(type))) return "_" + type_name(element_of(type));
   return type.id == T::kArray ? "_" + std::string(system_type(type.element).name)
                               : std::string(system_type(type.id).name);
 }
 std::string user_type_schema(const SqlType& type) {
-  const EnumType* user_type = type.id == T::kEnum ? find_enum(type.length) : nullptr;
+  const EnumType* user_type = enum_of(type);
   return user_type == nullptr ? "pg_catalog" : schema_name(user_type->name);
 }
 std::string data_type(const SqlType& type) {
@@ -201,11 +205,13 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
   const bool is_generated = rule != nullptr && !rule->generated_text.empty();
   const storage::SequenceDefinition* sequence =
       is_identity ? identity_of(catalog, relation.schema->id, static_cast<uint32_t>(i)) : nullptr;
-  std::string value = is_identity ? "" : default_of_column(catalog, relation, i);
+  const std::string value = relation.schema == nullptr || is_identity || is_generated
+                                ? std::string()
+                                : shown_default(catalog, *relation.schema, static_cast<uint32_t>(i), false);
   const Domain* domain = rule == nullptr ? nullptr : catalog.find_domain(rule->domain);
   const bool nullable =
       (relation.schema == nullptr || !relation.schema->columns[i].not_null) && (domain == nullptr || !domain->not_null);
-  return {kCatalogName,
+  return {catalog.database.name,
           schema_name(relation.name),
           name_in_schema(relation.name),
           relation.column_name(i),
@@ -220,10 +226,10 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
           sizes.scale,
           sizes.datetime,
           {},
-          domain == nullptr ? SystemValue() : kCatalogName,
+          domain == nullptr ? SystemValue() : SystemValue(catalog.database.name),
           domain == nullptr ? SystemValue() : schema_name(domain->name),
           domain == nullptr ? SystemValue() : name_in_schema(domain->name),
-          kCatalogName,
+          catalog.database.name,
           user_type_schema(type),
           user_type_name(type),
           std::to_string(i + 1),
@@ -263,10 +269,10 @@ std::vector<SystemRow> domains(const Catalog& catalog) {
   for (const auto& [name, domain] : catalog.domains) {
     const Sizes sizes = sizes_of(domain->base);
     const std::string value = shown_default(catalog, *domain);
-    rows.push_back({kCatalogName, schema_name(name), name_in_schema(name), data_type(domain->base), sizes.characters,
-                    sizes.bytes, sizes.precision, sizes.radix, sizes.scale, sizes.datetime,
-                    value.empty() ? SystemValue() : SystemValue(value), kCatalogName, user_type_schema(domain->base),
-                    user_type_name(domain->base), "1"});
+    rows.push_back({catalog.database.name, schema_name(name), name_in_schema(name), data_type(domain->base),
+                    sizes.characters, sizes.bytes, sizes.precision, sizes.radix, sizes.scale, sizes.datetime,
+                    value.empty() ? SystemValue() : SystemValue(value), catalog.database.name,
+                    user_type_schema(domain->base), user_type_name(domain->base), "1"});
   }
   return rows;
 }
@@ -275,7 +281,7 @@ std::vector<SystemRow> domain_rules(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const DomainConstraint& constraint : domain_constraints(catalog)) {
     const std::string schema = schema_name(constraint.domain->name);
-    rows.push_back({kCatalogName, schema, constraint.check->name, kCatalogName, schema,
+    rows.push_back({catalog.database.name, schema, constraint.check->name, catalog.database.name, schema,
                     name_in_schema(constraint.domain->name), "NO", "NO"});
   }
   return rows;
@@ -286,11 +292,11 @@ std::string specific_name(std::string_view key, const Routine& routine) {
   return name_in_schema(key) + "_" + std::to_string(routine_oid(routine));
 }
 
-SystemRow parameter_row(std::string_view key, const Routine& routine, size_t position) {
+SystemRow parameter_row(const Catalog& catalog, std::string_view key, const Routine& routine, size_t position) {
   const RoutineParameter& parameter = routine.parameters[position];
   const Sizes sizes = sizes_of(parameter.type);
   const bool is_table = routine.returns_set && parameter.mode == ParameterMode::kOut;
-  return {kCatalogName,
+  return {catalog.database.name,
           schema_name(key),
           specific_name(key, routine),
           position + 1,
@@ -307,7 +313,7 @@ SystemRow parameter_row(std::string_view key, const Routine& routine, size_t pos
           sizes.radix,
           sizes.scale,
           sizes.datetime,
-          kCatalogName,
+          catalog.database.name,
           user_type_schema(parameter.type),
           user_type_name(parameter.type),
           std::to_string(position + 1),
@@ -317,7 +323,7 @@ SystemRow parameter_row(std::string_view key, const Routine& routine, size_t pos
 std::vector<SystemRow> parameters(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [key, routine] : catalog.routines)
-    for (size_t i = 0; i < routine->parameters.size(); i++) rows.push_back(parameter_row(key, *routine, i));
+    for (size_t i = 0; i < routine->parameters.size(); i++) rows.push_back(parameter_row(catalog, key, *routine, i));
   return rows;
 }
 
@@ -326,16 +332,16 @@ std::vector<SystemRow> view_tables(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
     for (const std::string& relation : view->relations)
-      rows.push_back({kCatalogName, schema_name(name), name_in_schema(name), kCatalogName, schema_name(relation),
-                      name_in_schema(relation)});
+      rows.push_back({catalog.database.name, schema_name(name), name_in_schema(name), catalog.database.name,
+                      schema_name(relation), name_in_schema(relation)});
   return rows;
 }
 
 std::vector<SystemRow> routines(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, routine] : catalog.routines)
-    rows.push_back({kCatalogName, schema_name(name), specific_name(name, *routine), kCatalogName, schema_name(name),
-                    name_in_schema(name), routine->procedure ? "PROCEDURE" : "FUNCTION",
+    rows.push_back({catalog.database.name, schema_name(name), specific_name(name, *routine), catalog.database.name,
+                    schema_name(name), name_in_schema(name), routine->procedure ? "PROCEDURE" : "FUNCTION",
                     routine->procedure ? SystemValue() : SystemValue(type_name(routine->return_type)), "EXTERNAL",
                     std::string(without_search_path(routine->body)), "PLPGSQL"});
   return rows;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.h"
 #include "bind/object_numbers.h"
 #include "compile/search_path.h"
 
@@ -13,6 +14,9 @@ namespace scyper::query {
 // object_numbers() has relations and routines that search_path finds by kOnPath and their bare names, too.
 constexpr const char* kOnPath = " ";
 std::string lookup_key(ObjectKind kind, std::string_view text);  // of a name as a text has it
+// The database that a name begins with, as a text has it: database.schema.name. Empty: none.
+std::string database_of_name(std::string_view text);
+Status cross_database(std::string_view text);  // 0A000
 
 // A sequence's name as a text has it, with the first schema of the path that has such a sequence. It stays as it is
 // where it names a schema, or where public is to be looked into after all. Otherwise it gets a schema that is not

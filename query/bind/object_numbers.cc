@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
+#include "bind/builtin_catalog.h"
 #include "bind/names_on_path.h"
 #include "bind/system_types.h"
 #include "bind/type_functions.h"
@@ -85,6 +86,19 @@ std::map<int64_t, std::string> type_names(const Catalog& catalog) {
   return all;
 }
 
+std::map<int64_t, std::string> builtin_signatures(const std::map<int64_t, std::string>& types) {
+  std::map<int64_t, std::string> all;
+  for (const BuiltinFunction& function : builtin_functions()) {
+    std::string list;
+    for (const int64_t type : function.arguments) {
+      const auto known = types.find(type);
+      list += (list.empty() ? "" : ",") + (known == types.end() ? std::to_string(type) : known->second);
+    }
+    all.emplace(function.oid, function.name + "(" + list + ")");
+  }
+  return all;
+}
+
 }  // namespace
 
 SqlType number_type(ObjectKind kind) {
@@ -138,11 +152,13 @@ std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind k
       all.merge(type_names(catalog));
       break;
     case ObjectKind::kRoutine:
+      for (const BuiltinFunction& function : builtin_functions()) all.emplace(function.oid, function.name);
       for (const TypeFunction& function : all_type_functions()) all.emplace(function.oid, function.name);
       for (const auto& [key, routine] : catalog.routines)
         all.emplace(routine_oid(*routine), path.shown(catalog.routines, key));
       break;
     case ObjectKind::kSignature:
+      all.merge(builtin_signatures(type_names(catalog)));
       for (const auto& [key, routine] : catalog.routines)
         all.emplace(routine_oid(*routine), signature(path.shown(catalog.routines, key), *routine));
       break;
@@ -171,6 +187,21 @@ std::string sequence_on_path(const Catalog& catalog, std::span<const std::string
   return sees_public ? std::string(text) : with_schema(kNoSchema);
 }
 
+std::string database_of_name(std::string_view text) {
+  size_t dots = 0, first = 0;
+  bool is_quoted = false;
+  for (size_t i = 0; i < text.size() && text[i] != '('; i++) {
+    is_quoted ^= text[i] == '"';
+    if (text[i] != '.' || is_quoted) continue;
+    if (dots++ == 0) first = i;
+  }
+  return dots == 2 ? object_key_of_text(text.substr(0, first)) : std::string();
+}
+
+Status cross_database(std::string_view text) {
+  return sql_error("0A000", absl::StrCat("cross-database references are not implemented: \"", std::string(text), "\""));
+}
+
 std::string lookup_key(ObjectKind kind, std::string_view text) {
   const bool is_bare = text.find('.') == std::string_view::npos;
   const bool follows_path = kind == ObjectKind::kRelation || kind == ObjectKind::kRoutine;
@@ -192,9 +223,12 @@ std::multimap<std::string, int64_t> object_numbers(const Catalog& catalog, Objec
       if (table.schema == "pg_catalog") all.emplace(kOnPath + std::string(table.name), system_table_oid(table.name));
     }
   } else if (kind == ObjectKind::kRoutine) {
-    for (const TypeFunction& function : all_type_functions()) {
-      all.emplace(function.name, function.oid);
-      all.emplace(kOnPath + std::string(function.name), function.oid);
+    std::map<int64_t, std::string> names;
+    for (const BuiltinFunction& function : builtin_functions()) names.emplace(function.oid, function.name);
+    for (const TypeFunction& function : all_type_functions()) names.emplace(function.oid, function.name);
+    for (const auto& [oid, name] : names) {
+      all.emplace(name, oid);
+      all.emplace(kOnPath + name, oid);
     }
     for (const auto& [key, routine] : catalog.routines) add(catalog.routines, key, routine_oid(*routine));
   } else if (kind == ObjectKind::kSchema) {

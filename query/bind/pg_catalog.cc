@@ -2,7 +2,9 @@
 #include <bit>
 #include <numeric>
 
+#include "absl/strings/str_split.h"
 #include "base/object_name.h"
+#include "bind/builtin_catalog.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "bind/type_functions.h"
@@ -113,20 +115,16 @@ SystemRow type_row(const TypeRow& row) {
 }
 
 std::vector<SystemRow> types(const Catalog& catalog) {
-  std::vector<SystemRow> rows;
+  std::vector<SystemRow> rows = builtin_type_rows();
+  std::set<int64_t> listed;
+  for (const SystemRow& row : rows) listed.insert(std::get<int64_t>(row[0]));
   for (const SystemType& type : kSystemTypes) {
+    if (listed.count(type.oid) != 0) continue;
     const std::string name(type.name);
     const int64_t collation = is_string(type.id) ? kDefaultCollationOid : 0;
     rows.push_back(type_row({type.oid, name, kCatalogSchemaOid, type.length, type.category == 'R' ? "r" : "b",
                              type.category, 0, type.array_oid, collation}));
     rows.push_back(type_row({type.array_oid, "_" + name, kCatalogSchemaOid, -1, "b", 'A', type.oid, 0, collation}));
-  }
-  for (const CatalogType& type : kCatalogTypes) {
-    const std::string name(type.name);
-    rows.push_back(type_row({type.oid, name, kCatalogSchemaOid, type.length, type.kind == 'p' ? "p" : "b",
-                             type.category, 0, type.array_oid, 0}));
-    if (type.array_oid != 0)
-      rows.push_back(type_row({type.array_oid, "_" + name, kCatalogSchemaOid, -1, "b", 'A', type.oid, 0, 0}));
   }
   for (const auto& [name, type] : catalog.enums) {
     const int64_t schema = schema_oid(catalog, name), array = enum_array_oid(type->number);
@@ -147,18 +145,12 @@ std::vector<SystemRow> types(const Catalog& catalog) {
   return rows;
 }
 
-std::vector<SystemRow> operator_classes(const Catalog&) {
-  std::vector<SystemRow> rows;
-  for (const SystemType& type : kSystemTypes)
-    rows.push_back({operator_class_oid(make_type(type.id)), kBtreeOid, std::string(type.name) + "_ops",
-                    kCatalogSchemaOid, kOwnerOid, type.oid, true, int64_t{0}});
-  return rows;
-}
-
 std::vector<SystemRow> collations(const Catalog&) {
-  return {{kDefaultCollationOid, "default", kCatalogSchemaOid, kOwnerOid, "d", true, -1, SystemValue(), SystemValue()},
-          {int64_t{950}, "C", kCatalogSchemaOid, kOwnerOid, "c", true, -1, "C", "C"},
-          {int64_t{951}, "POSIX", kCatalogSchemaOid, kOwnerOid, "c", true, -1, "POSIX", "POSIX"}};
+  return {{kDefaultCollationOid, "default", kCatalogSchemaOid, kOwnerOid, "d", true, -1, SystemValue(), SystemValue(),
+           SystemValue(), SystemValue()},
+          {int64_t{950}, "C", kCatalogSchemaOid, kOwnerOid, "c", true, -1, "C", "C", SystemValue(), SystemValue()},
+          {int64_t{951}, "POSIX", kCatalogSchemaOid, kOwnerOid, "c", true, -1, "POSIX", "POSIX", SystemValue(),
+           SystemValue()}};
 }
 
 // PostgreSQL numbers all labels of a type anew once two of them would have the same place as a real.
@@ -183,12 +175,26 @@ std::vector<SystemRow> enum_labels(const Catalog& catalog) {
   return rows;
 }
 
-std::vector<SystemRow> databases(const Catalog&) {
-  return {{int64_t{5}, "scyper", kOwnerOid, int64_t{6}, "c", false, true, -1, int64_t{1663}, "C", "C", SystemValue(),
-           SystemValue(), SystemValue()}};
+std::vector<SystemRow> databases(const Catalog& catalog) {
+  return {{kDatabaseOid, catalog.database.name, kOwnerOid, int64_t{6}, "c", false, true, -1, int64_t{1663}, "C", "C",
+           SystemValue(), SystemValue(), SystemValue()}};
 }
 SystemValue valid_until(const Role& role) {
   return role.valid_until.has_value() ? SystemValue(*role.valid_until) : SystemValue();
+}
+// What ALTER ROLE and ALTER DATABASE ... SET have given.
+SystemValue settings_value(const Catalog& catalog, DatabaseDefinition::Key key) {
+  const auto found = catalog.database.settings.find(key);
+  if (found == catalog.database.settings.end()) return {};
+  std::vector<std::string> all;
+  for (const auto& [name, value] : found->second) all.push_back(name + "=" + value);
+  return array_text(all);
+}
+std::vector<SystemRow> initial_settings(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [key, settings] : catalog.database.settings)
+    rows.push_back({key.second ? kDatabaseOid : int64_t{0}, int64_t{key.first}, settings_value(catalog, key)});
+  return rows;
 }
 // Verifiers are shown to nobody.
 std::vector<SystemRow> roles(const Catalog& catalog) {
@@ -196,7 +202,7 @@ std::vector<SystemRow> roles(const Catalog& catalog) {
   for (const auto& [name, role] : catalog.roles.all())
     rows.push_back({int64_t{role->id}, name, role->is_superuser, role->can_login, role->inherits, role->creates_roles,
                     role->creates_databases, role->is_replication, int64_t{role->connections_max}, "********",
-                    valid_until(*role), role->bypasses_rls, SystemValue()});
+                    valid_until(*role), role->bypasses_rls, settings_value(catalog, {role->id, false})});
   return rows;
 }
 std::vector<SystemRow> users(const Catalog& catalog) {
@@ -204,7 +210,7 @@ std::vector<SystemRow> users(const Catalog& catalog) {
   for (const auto& [name, role] : catalog.roles.all())
     if (role->can_login)
       rows.push_back({name, int64_t{role->id}, role->creates_databases, role->is_superuser, role->is_replication,
-                      role->bypasses_rls, "********", valid_until(*role), SystemValue()});
+                      role->bypasses_rls, "********", valid_until(*role), settings_value(catalog, {role->id, false})});
   return rows;
 }
 std::vector<SystemRow> members(const Catalog& catalog) {
@@ -291,30 +297,39 @@ std::vector<SystemRow> foreign_tables(const Catalog& catalog) {
 }
 // As each session begins: what it sets is not in the catalog, SHOW tells it. Numbers are in the unit of their column.
 SystemRow row_of_setting(const Setting& setting) {
-  const bool is_constant = setting.kind == SettingKind::kConstant;
   const NumberSetting* number = find_number_setting(setting.name);
-  const WordSetting* words = find_word_setting(setting.name);
+  const SettingNote* note = find_setting_note(setting.name);
+  const auto known = [&](const std::string& text) { return text.empty() ? SystemValue() : SystemValue(text); };
+  const bool is_own = note == nullptr;
+  const bool is_constant = setting.kind == SettingKind::kConstant,
+             is_note_value = is_constant && !is_own && !note->unit.empty();
   std::string value(setting.value);
-  std::string type = setting.kind == SettingKind::kSwitch ? "bool" : words != nullptr ? "enum" : "string";
+  if (number != nullptr) value = plain_number(*number, shown_number(setting.name, value));
+  if (is_note_value) value = note->boot_value;
+  std::string type = !is_own ? note->type : setting.kind == SettingKind::kSwitch ? "bool" : "string";
   SystemValue unit, least, most, choices;
-  if (number != nullptr) {
-    value = plain_number(*number, shown_number(setting.name, value));
+  if (!is_own) {
+    unit = known(note->unit);
+    least = known(note->least);
+    most = known(note->most);
+    if (!note->words.empty()) {
+      const std::vector<std::string> words = absl::StrSplit(note->words, ',');
+      choices = array_text(words);
+    }
+  } else if (number != nullptr) {
     type = number->is_real ? "real" : "integer";
-    if (number->unit != SettingUnit::kNone) unit = std::string(unit_name(number->unit));
     least = plain_number(*number, number->least);
     most = plain_number(*number, number->most);
-  }
-  if (words != nullptr) {
-    choices = "{" + std::string(words->words) + "}";
-    for (char& c : choices.text) c = c == '|' ? ',' : c;
   }
   return {std::string(setting.name),
           value,
           unit,
-          is_constant ? "Preset Options" : "Customized Options",
+          is_own ? SystemValue(is_constant ? "Preset Options" : "Customized Options") : SystemValue(note->category),
+          is_own ? SystemValue() : SystemValue(note->description),
           SystemValue(),
-          SystemValue(),
-          is_constant ? "internal" : "user",
+          !is_own       ? SystemValue(note->context)
+          : is_constant ? "internal"
+                        : "user",
           type,
           "default",
           least,
@@ -355,26 +370,21 @@ struct EmptyTable {
 };
 // Of what there is nothing here: tools look whether there is.
 constexpr EmptyTable kEmptyTables[] = {
-    {"pg_cast", "oid:int8 castsource:int8 casttarget:int8 castfunc:int8 castcontext castmethod"},
     {"pg_conversion",
      "oid:int8 conname connamespace:int8 conowner:int8 conforencoding:int4 contoencoding:int4 "
      "conproc:int8 condefault:bool"},
-    {"pg_db_role_setting", "setdatabase:int8 setrole:int8 setconfig:text[]"},
     {"pg_default_acl", "oid:int8 defaclrole:int8 defaclnamespace:int8 defaclobjtype defaclacl:text[]"},
     {"pg_event_trigger", "oid:int8 evtname evtevent evtowner:int8 evtfoid:int8 evtenabled evttags:text[]"},
     {"pg_prepared_xacts", "transaction gid prepared:timestamptz owner database"},
     {"pg_rules", "schemaname tablename rulename definition"},
     {"pg_seclabels", "objoid:int8 classoid:int8 objsubid:int4 objtype objnamespace:int8 objname provider label"},
-    {"pg_stats",
-     "schemaname tablename attname inherited:bool null_frac:float4 avg_width:int4 n_distinct:float4 "
-     "most_common_vals:text[] most_common_freqs:float4[] histogram_bounds:text[] correlation:float4 "
-     "most_common_elems:text[] most_common_elem_freqs:float4[] elem_count_histogram:float4[]"},
     {"pg_stat_user_functions", "funcid:int8 schemaname funcname calls:int8 total_time:float8 self_time:float8"},
     {"pg_inherits", "inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"},
     {"pg_largeobject_metadata", "oid:int8 lomowner:int8 lomacl:text[]"},
     {"pg_partitioned_table",
      "partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector partclass:oidvector "
      "partcollation:oidvector partexprs"},
+    {"pg_parameter_acl", "oid:int8 parname paracl:text[]"},
     {"pg_policy", "oid:int8 polname polrelid:int8 polcmd polpermissive:bool polroles:int8[] polqual polwithcheck"},
     {"pg_policies", "schemaname tablename policyname permissive roles:text[] cmd qual with_check"},
     {"pg_publication",
@@ -390,20 +400,7 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_subscription",
      "oid:int8 subdbid:int8 subname subowner:int8 subenabled:bool subbinary:bool substream:bool "
      "subconninfo subslotname subsynccommit subpublications:text[] subtwophasestate subdisableonerr:bool"},
-    {"pg_amop",
-     "oid:int8 amopfamily:int8 amoplefttype:int8 amoprighttype:int8 amopstrategy:int2 amoppurpose amopopr:int8 "
-     "amopmethod:int8 amopsortfamily:int8"},
-    {"pg_amproc", "oid:int8 amprocfamily:int8 amproclefttype:int8 amprocrighttype:int8 amprocnum:int2 amproc:regproc"},
     {"pg_init_privs", "objoid:int8 classoid:int8 objsubid:int4 privtype initprivs:text[]"},
-    {"pg_opfamily", "oid:int8 opfmethod:int8 opfname opfnamespace:int8 opfowner:int8"},
-    {"pg_operator",
-     "oid:int8 oprname oprnamespace:int8 oprowner:int8 oprkind oprcanmerge:bool oprcanhash:bool oprleft:int8 "
-     "oprright:int8 oprresult:int8 oprcom:int8 oprnegate:int8 oprcode:regproc oprrest:regproc oprjoin:regproc"},
-    {"pg_aggregate",
-     "aggfnoid:regproc aggkind aggnumdirectargs:int2 aggtransfn:regproc aggfinalfn:regproc aggcombinefn:regproc "
-     "aggserialfn:regproc aggdeserialfn:regproc aggmtransfn:regproc aggminvtransfn:regproc aggmfinalfn:regproc "
-     "aggfinalextra:bool aggmfinalextra:bool aggfinalmodify aggmfinalmodify aggsortop:int8 aggtranstype:int8 "
-     "aggtransspace:int4 aggmtranstype:int8 aggmtransspace:int4 agginitval aggminitval"},
     {"pg_transform", "oid:int8 trftype:int8 trflang:int8 trffromsql:regproc trftosql:regproc"},
     {"pg_ts_config", "oid:int8 cfgname cfgnamespace:int8 cfgowner:int8 cfgparser:int8"},
     {"pg_ts_config_map", "mapcfg:int8 maptokentype:int4 mapseqno:int4 mapdict:int8"},
@@ -432,12 +429,8 @@ std::vector<SystemTable> pg_catalog_tables() {
       {kSchema, "pg_enum", columns_of("oid:int8 enumtypid:int8 enumsortorder:float4 enumlabel"), enum_labels},
       {kSchema, "pg_collation",
        columns_of("oid:int8 collname collnamespace:int8 collowner:int8 collprovider collisdeterministic:bool "
-                  "collencoding:int4 collcollate collctype"),
+                  "collencoding:int4 collcollate collctype colliculocale collversion"),
        collations},
-      {kSchema, "pg_opclass",
-       columns_of("oid:int8 opcmethod:int8 opcname opcnamespace:int8 opcowner:int8 opcintype:int8 opcdefault:bool "
-                  "opckeytype:int8"),
-       operator_classes},
       {kSchema, "pg_database",
        columns_of("oid:int8 datname datdba:int8 encoding:int4 datlocprovider datistemplate:bool datallowconn:bool "
                   "datconnlimit:int4 dattablespace:int8 datcollate datctype daticulocale datcollversion datacl:text[]"),
@@ -451,6 +444,7 @@ std::vector<SystemTable> pg_catalog_tables() {
        columns_of("usename usesysid:int8 usecreatedb:bool usesuper:bool userepl:bool usebypassrls:bool passwd "
                   "valuntil:timestamptz useconfig:text[]"),
        users},
+      {kSchema, "pg_db_role_setting", columns_of("setdatabase:int8 setrole:int8 setconfig:text[]"), initial_settings},
       {kSchema, "pg_auth_members", columns_of("roleid:int8 member:int8 grantor:int8 admin_option:bool"), members},
       {kSchema, "pg_am", columns_of("oid:int8 amname amhandler:regproc amtype"), access_methods},
       {kSchema, "pg_tablespace", columns_of("oid:int8 spcname spcowner:int8 spcacl:text[] spcoptions:text[]"),

@@ -128,6 +128,7 @@ bool PlBinder::is_definition(ast::StatementKind kind) {
     case Kind::kGrantRole:
     case Kind::kGrant:
     case Kind::kOwner:
+    case Kind::kAlterSettings:
     case Kind::kCreateRoutine:
     case Kind::kAlterRoutine:
     case Kind::kCreateTrigger:

@@ -16,8 +16,6 @@ namespace scyper::query {
 
 namespace {
 
-constexpr int64_t kDatabaseOid = 5;  // pg_database's
-
 // Of this process; never destroyed.
 struct Senders {
   std::mutex mutex;
@@ -48,7 +46,7 @@ std::vector<SystemRow> session_activity(const Catalog& catalog) {
     const Role* role = session.role_id != 0 ? catalog.roles.find(session.role_id) : catalog.roles.find(session.user);
     const bool is_own = asker != nullptr && role != nullptr && catalog.roles.has_rights_of(*asker, role->id);
     SystemRow row = {kDatabaseOid,
-                     "scyper",
+                     catalog.database.name,
                      session.pid,
                      {},  // leader_pid
                      role == nullptr ? SystemValue() : SystemValue(int64_t{role->id}),
@@ -169,7 +167,9 @@ struct Name {
   std::string_view before;
   std::string_view after;
 };
-constexpr Name kActivityNames[] = {{"pg", "stat_activity"}, {"pg", "locks"}, {"pg", "blocking_pids"}};
+// Also tables of what is counted: a statement that reads them is compiled each time it runs.
+constexpr Name kActivityNames[] = {{"pg", "stat_activity"},    {"pg", "locks"},           {"pg", "blocking_pids"},
+                                   {"pg", "stat_user_tables"}, {"pg", "stat_all_tables"}, {"pg", "stats"}};
 constexpr Name kFunctionNames[] = {{"pg", "advisory_"},         {"pg", "try_advisory_"}, {"pg", "cancel_backend"},
                                    {"pg", "terminate_backend"}, {"pg", "backend_pid"},   {"set", "config"},
                                    {"current", "setting"}};

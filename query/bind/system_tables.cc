@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/object_name.h"
+#include "bind/builtin_catalog.h"
 #include "bind/object_numbers.h"
 #include "bind/system_types.h"
 #include "storage/big_numeric.h"
@@ -124,7 +125,13 @@ std::map<int64_t, std::string> schema_names(const Catalog& catalog) {
   return all;
 }
 
-int64_t operator_class_oid(const SqlType& type) { return 8000000 + system_type(type.id).oid; }
+int64_t operator_class_oid(const SqlType& type) {
+  constexpr int64_t kAnyArrayOid = 2277, kAnyEnumOid = 3500, kJsonbOid = 3802;
+  const int64_t oid = type.id == TypeId::kArray  ? kAnyArrayOid
+                      : type.id == TypeId::kEnum ? kAnyEnumOid
+                                                 : type_oid(type);
+  return builtin_operator_class(type.id == TypeId::kJsonb ? kJsonbOid : oid);
+}
 
 std::vector<SystemRelation> system_relations(const Catalog& catalog) {
   std::vector<SystemRelation> all;
@@ -175,10 +182,14 @@ std::vector<SystemColumn> columns_of(std::string_view list) {
 
 SystemValue access_value(const Access& access, const Catalog& catalog) {
   if (access.is_default) return {};
+  return array_text(access_list(access, catalog.roles));
+}
+
+std::string array_text(const std::vector<std::string>& elements) {
   std::string text = "{";
-  for (const std::string& entry : access_list(access, catalog.roles)) {
+  for (const std::string& entry : elements) {
     if (text.size() > 1) text += ',';
-    const bool is_plain = entry.find_first_of("\"\\{}, ") == std::string::npos;
+    const bool is_plain = !entry.empty() && entry.find_first_of("\"\\{}, ") == std::string::npos;
     if (!is_plain) text += '"';
     for (const char c : entry) {
       if (c == '"' || c == '\\') text += '\\';
@@ -223,7 +234,8 @@ const SystemLookup* find_system_lookup(std::string_view function) {
 const std::vector<SystemTable>& system_tables() {
   static const auto* tables = [] {
     auto* all = new std::vector<SystemTable>(information_schema_tables());
-    for (auto make : {pg_catalog_tables, catalog_relation_tables, catalog_routine_tables, session_tables})
+    for (auto make : {pg_catalog_tables, builtin_tables, statistics_tables, catalog_relation_tables,
+                      catalog_routine_tables, session_tables})
       for (auto& table : make()) all->push_back(std::move(table));
     return all;
   }();

@@ -33,6 +33,8 @@ using SystemRow = std::vector<SystemValue>;
 
 // An access list as an array of texts; NULL where nothing was ever granted or revoked.
 SystemValue access_value(const Access& access, const Catalog& catalog);
+// The text of an array of texts.
+std::string array_text(const std::vector<std::string>& elements);
 std::string owner_name(const Access& access, const Catalog& catalog);
 // Of a table, view, sequence or index, by its key; of others the default.
 Access relation_access(const Catalog& catalog, std::string_view key);
@@ -42,6 +44,7 @@ struct SystemTable {
   std::string_view name;
   std::vector<SystemColumn> columns;
   std::vector<SystemRow> (*rows)(const Catalog& catalog);
+  std::string_view query = {};  // that gives them instead, with the columns in their order
 };
 
 // A function of pg_catalog that says something about an object: the column of a system table whose row has its number.

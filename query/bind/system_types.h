@@ -87,9 +87,24 @@ constexpr CatalogType kCatalogTypes[] = {{18, 1002, "char", "\"char\"", 1, 'Z', 
                                          {2277, 0, "anyarray", "anyarray", -1, 'P', 'p'},
                                          {2278, 0, "void", "void", 4, 'P', 'p'},
                                          {2279, 0, "trigger", "trigger", 4, 'P', 'p'},
-                                         {2283, 0, "anyelement", "anyelement", 4, 'P', 'p'}};
+                                         {2283, 0, "anyelement", "anyelement", 4, 'P', 'p'},
+                                         {27, 1010, "tid", "tid", 6, 'U', 'b'},
+                                         {28, 1011, "xid", "xid", 4, 'U', 'b'},
+                                         {29, 1012, "cid", "cid", 4, 'U', 'b'},
+                                         {1033, 1034, "aclitem", "aclitem", 12, 'U', 'b'},
+                                         {2275, 1263, "cstring", "cstring", -2, 'P', 'p'},
+                                         {2281, 0, "internal", "internal", 8, 'P', 'p'},
+                                         {2280, 0, "language_handler", "language_handler", 4, 'P', 'p'},
+                                         {325, 0, "index_am_handler", "index_am_handler", 4, 'P', 'p'},
+                                         {269, 0, "table_am_handler", "table_am_handler", 4, 'P', 'p'},
+                                         {2776, 0, "anynonarray", "anynonarray", 4, 'P', 'p'},
+                                         {3500, 0, "anyenum", "anyenum", 4, 'P', 'p'},
+                                         {5077, 0, "anycompatible", "anycompatible", 4, 'P', 'p'},
+                                         {5078, 0, "anycompatiblearray", "anycompatiblearray", -1, 'P', 'p'},
+                                         {5079, 0, "anycompatiblenonarray", "anycompatiblenonarray", 4, 'P', 'p'}};
 
 constexpr int64_t kCatalogSchemaOid = 11, kPublicSchemaOid = 2200, kInformationSchemaOid = 13000;
+constexpr int64_t kDatabaseOid = 5;  // pg_database's
 constexpr int64_t kOwnerOid = 10, kPlpgsqlExtensionOid = 13000, kFirstTriggerOid = 5000000;
 constexpr int64_t kFirstTableOid = 1000000, kFirstIndexOid = 2000000;
 inline int64_t table_oid(const storage::TableSchema& schema) { return kFirstTableOid + int64_t{schema.id.value()}; }
@@ -151,6 +166,7 @@ std::vector<SystemTable> information_schema_tables();
 std::vector<SystemTable> pg_catalog_tables();
 std::vector<SystemTable> catalog_relation_tables();  // catalog_relations.cc: of pg_catalog, as the next
 std::vector<SystemTable> catalog_routine_tables();
+std::vector<SystemTable> statistics_tables();  // table_statistics.cc
 // session_activity.cc: rows of now, not of the catalog, for queries that are compiled to run once.
 std::vector<SystemTable> session_tables();
 bool is_live(const SystemTable& table);

@@ -19,15 +19,16 @@ struct SystemView {
 #define SCYPER_NOT_SYSTEM " AND n.nspname NOT IN ('pg_catalog', 'information_schema')"
 #define SCYPER_SYSTEM " AND n.nspname IN ('pg_catalog', 'information_schema')"
 
-#define SCYPER_STAT_TABLES(condition)                                                                           \
-  "SELECT c.oid AS relid, n.nspname AS schemaname, c.relname, 0::int8 AS seq_scan, 0::int8 AS seq_tup_read, "   \
-  "CASE WHEN c.relhasindex THEN 0::int8 END AS idx_scan, CASE WHEN c.relhasindex THEN 0::int8 END AS "          \
-  "idx_tup_fetch, 0::int8 AS n_tup_ins, 0::int8 AS n_tup_upd, 0::int8 AS n_tup_del, 0::int8 AS n_tup_hot_upd, " \
-  "greatest(c.reltuples::int8, 0) AS n_live_tup, 0::int8 AS n_dead_tup, 0::int8 AS n_mod_since_analyze, "       \
-  "0::int8 AS n_ins_since_vacuum, NULL::timestamptz AS last_vacuum, NULL::timestamptz AS last_autovacuum, "     \
-  "NULL::timestamptz AS last_analyze, NULL::timestamptz AS last_autoanalyze, 0::int8 AS vacuum_count, "         \
-  "0::int8 AS autovacuum_count, 0::int8 AS analyze_count, 0::int8 AS autoanalyze_count "                        \
-  "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "                        \
+#define SCYPER_STAT_TABLES(condition)                                                                                  \
+  "SELECT c.oid AS relid, n.nspname AS schemaname, c.relname, 0::int8 AS seq_scan, 0::int8 AS seq_tup_read, "          \
+  "CASE WHEN c.relhasindex THEN 0::int8 END AS idx_scan, CASE WHEN c.relhasindex THEN 0::int8 END AS "                 \
+  "idx_tup_fetch, 0::int8 AS n_tup_ins, 0::int8 AS n_tup_upd, 0::int8 AS n_tup_del, 0::int8 AS n_tup_hot_upd, "        \
+  "(SELECT k.live FROM pg_catalog.scyper_table_counts k WHERE k.relid = c.oid) AS n_live_tup, 0::int8 AS n_dead_tup, " \
+  "0::int8 AS n_mod_since_analyze, "                                                                                   \
+  "0::int8 AS n_ins_since_vacuum, NULL::timestamptz AS last_vacuum, NULL::timestamptz AS last_autovacuum, "            \
+  "NULL::timestamptz AS last_analyze, NULL::timestamptz AS last_autoanalyze, 0::int8 AS vacuum_count, "                \
+  "0::int8 AS autovacuum_count, 0::int8 AS analyze_count, 0::int8 AS autoanalyze_count "                               \
+  "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "                               \
   "WHERE c.relkind IN ('r', 'm')" condition
 
 #define SCYPER_STATIO_TABLES(condition)                                                                      \
@@ -45,6 +46,11 @@ struct SystemView {
   "WHERE c.relkind IN ('r', 'm')" condition
 #define SCYPER_SCANS "0::int8 AS idx_scan, 0::int8 AS idx_tup_read, 0::int8 AS idx_tup_fetch"
 #define SCYPER_BLOCKS "0::int8 AS idx_blks_read, 0::int8 AS idx_blks_hit"
+
+#define SCYPER_EXTENSIONS                                                                                   \
+  "(VALUES ('plpgsql', '1.0', 'PL/pgSQL procedural language'), ('file_fdw', '1.0', 'foreign-data wrapper "  \
+  "for flat file access'), ('pgcrypto', '1.3', 'cryptographic functions'), ('uuid-ossp', '1.1', 'generate " \
+  "universally unique identifiers (UUIDs)')) AS e (name, version, comment)"
 
 // PostgreSQL names the check that NOT NULL stands for after schema, table and column.
 #define SCYPER_NOT_NULL_NAME "n.oid::text || '_' || r.oid::text || '_' || a.attnum::text || '_not_null'"
@@ -191,6 +197,14 @@ constexpr SystemView kViews[] = {
      "SELECT s.schemaname, s.sequencename, s.sequenceowner, s.data_type, s.start_value, s.min_value, s.max_value, "
      "s.increment_by, s.cycle, s.cache_size, pg_catalog.pg_sequence_last_value(s.scyper_oid) AS last_value "
      "FROM pg_catalog.scyper_sequences s"},
+    {kCatalog, "pg_available_extensions",
+     "SELECT e.name, e.version AS default_version, x.extversion AS installed_version, e.comment FROM " SCYPER_EXTENSIONS
+     " LEFT JOIN pg_catalog.pg_extension x ON x.extname = e.name"},
+    {kCatalog, "pg_available_extension_versions",
+     "SELECT e.name, e.version, x.oid IS NOT NULL AS installed, e.name <> 'pgcrypto' AND e.name <> 'uuid-ossp' AND "
+     "e.name <> 'plpgsql' AS superuser, e.name <> 'file_fdw' AS trusted, e.name <> 'plpgsql' AS relocatable, "
+     "CASE WHEN e.name = 'plpgsql' THEN 'pg_catalog' END AS schema, NULL::text[] AS requires, e.comment "
+     "FROM " SCYPER_EXTENSIONS " LEFT JOIN pg_catalog.pg_extension x ON x.extname = e.name"},
     {kCatalog, "pg_timezone_names",
      "SELECT z.name, z.abbrev, make_interval(secs => z.seconds) AS utc_offset, z.is_dst "
      "FROM pg_catalog.scyper_time_zones z"},
@@ -214,10 +228,11 @@ constexpr SystemView kViews[] = {
      "text, "
      "statement text, prepare_time timestamptz, parameter_types text, from_sql boolean, generic_plans int8, "
      "custom_plans int8)"},
-    {kSchema, "information_schema_catalog_name", "SELECT 'scyper'::text AS catalog_name"},
+    {kSchema, "information_schema_catalog_name", "SELECT current_database()::text AS catalog_name"},
     {kSchema, "referential_constraints",
-     "SELECT 'scyper'::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name, "
-     "CASE WHEN u.conname IS NOT NULL THEN 'scyper' END AS unique_constraint_catalog, un.nspname AS "
+     "SELECT current_database()::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS "
+     "constraint_name, "
+     "CASE WHEN u.conname IS NOT NULL THEN current_database()::text END AS unique_constraint_catalog, un.nspname AS "
      "unique_constraint_schema, u.conname AS unique_constraint_name, CASE c.confmatchtype WHEN 'f' THEN 'FULL' WHEN "
      "'p' THEN 'PARTIAL' ELSE 'NONE' END AS match_option, " SCYPER_RULE("confupdtype") " AS update_rule, " SCYPER_RULE(
          "confdeltype") " AS delete_rule "
@@ -225,23 +240,30 @@ constexpr SystemView kViews[] = {
                         "LEFT JOIN pg_catalog.pg_constraint u ON u.conindid = c.conindid AND u.contype IN ('p', 'u') "
                         "LEFT JOIN pg_catalog.pg_namespace un ON un.oid = u.connamespace WHERE c.contype = 'f'"},
     {kSchema, "check_constraints",
-     "SELECT 'scyper'::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name, "
+     "SELECT current_database()::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS "
+     "constraint_name, "
      "substring(pg_catalog.pg_get_constraintdef(c.oid) from 7) AS check_clause FROM pg_catalog.pg_constraint c "
      "JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'c' UNION ALL "
-     "SELECT 'scyper', n.nspname, " SCYPER_NOT_NULL_NAME ", a.attname || ' IS NOT NULL'" SCYPER_NOT_NULL_FROM},
+     "SELECT current_database()::text, n.nspname, " SCYPER_NOT_NULL_NAME
+     ", a.attname || ' IS NOT NULL'" SCYPER_NOT_NULL_FROM},
     {kSchema, "table_constraints",
-     "SELECT 'scyper'::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name, "
-     "'scyper'::text AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, CASE c.contype WHEN 'c' "
+     "SELECT current_database()::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS "
+     "constraint_name, "
+     "current_database()::text AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, CASE c.contype "
+     "WHEN 'c' "
      "THEN 'CHECK' WHEN 'f' THEN 'FOREIGN KEY' WHEN 'p' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END AS constraint_type, "
      "CASE WHEN c.condeferrable THEN 'YES' ELSE 'NO' END AS is_deferrable, CASE WHEN c.condeferred THEN 'YES' ELSE "
      "'NO' END AS initially_deferred, 'YES'::text AS enforced, CASE WHEN c.contype = 'u' THEN 'YES' END AS "
      "nulls_distinct FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace "
      "JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace "
-     "WHERE c.contype IN ('c', 'f', 'p', 'u') UNION ALL SELECT 'scyper', n.nspname, " SCYPER_NOT_NULL_NAME
-     ", 'scyper', n.nspname, r.relname, 'CHECK', 'NO', 'NO', 'YES', NULL" SCYPER_NOT_NULL_FROM},
+     "WHERE c.contype IN ('c', 'f', 'p', 'u') UNION ALL SELECT current_database()::text, "
+     "n.nspname, " SCYPER_NOT_NULL_NAME
+     ", current_database()::text, n.nspname, r.relname, 'CHECK', 'NO', 'NO', 'YES', NULL" SCYPER_NOT_NULL_FROM},
     {kSchema, "key_column_usage",
-     "SELECT 'scyper'::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name, "
-     "'scyper'::text AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, a.attname AS column_name, "
+     "SELECT current_database()::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS "
+     "constraint_name, "
+     "current_database()::text AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, a.attname AS "
+     "column_name, "
      "k.n::int4 AS ordinal_position, CASE WHEN c.contype = 'f' THEN array_position(u.conkey, c.confkey[k.n::int4]) END "
      "AS position_in_unique_constraint FROM pg_catalog.pg_constraint c "
      "JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace JOIN pg_catalog.pg_class r ON r.oid = c.conrelid "
@@ -251,21 +273,23 @@ constexpr SystemView kViews[] = {
      "LEFT JOIN pg_catalog.pg_constraint u ON c.contype = 'f' AND u.conindid = c.conindid AND u.contype IN ('p', 'u') "
      "WHERE c.contype IN ('f', 'p', 'u')"},
     {kSchema, "constraint_column_usage",
-     "SELECT DISTINCT 'scyper'::text AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, a.attname "
-     "AS column_name, 'scyper'::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS "
+     "SELECT DISTINCT current_database()::text AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, "
+     "a.attname "
+     "AS column_name, current_database()::text AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS "
      "constraint_name FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace "
      "JOIN pg_catalog.pg_class r ON r.oid = CASE c.contype WHEN 'f' THEN c.confrelid ELSE c.conrelid END "
      "JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace "
      "JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid "
      "WHERE a.attnum = ANY (CASE c.contype WHEN 'f' THEN c.confkey ELSE c.conkey END)"},
     {kSchema, "constraint_table_usage",
-     "SELECT 'scyper'::text AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, 'scyper'::text AS "
+     "SELECT current_database()::text AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, "
+     "current_database()::text AS "
      "constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name "
      "FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace "
      "JOIN pg_catalog.pg_class r ON r.oid = CASE c.contype WHEN 'f' THEN c.confrelid ELSE c.conrelid END "
      "JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace WHERE c.contype IN ('f', 'p', 'u')"},
     {kSchema, "sequences",
-     "SELECT 'scyper'::text AS sequence_catalog, n.nspname AS sequence_schema, c.relname AS sequence_name, "
+     "SELECT current_database()::text AS sequence_catalog, n.nspname AS sequence_schema, c.relname AS sequence_name, "
      "format_type(s.seqtypid, NULL) AS data_type, CASE s.seqtypid WHEN 21 THEN 16 WHEN 23 THEN 32 ELSE 64 END AS "
      "numeric_precision, 2 AS numeric_precision_radix, 0 AS numeric_scale, s.seqstart::text AS start_value, "
      "s.seqmin::text AS minimum_value, s.seqmax::text AS maximum_value, s.seqincrement::text AS increment, "
@@ -274,8 +298,10 @@ constexpr SystemView kViews[] = {
      "WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d WHERE d.classid = 1259 AND d.objid = c.oid AND "
      "d.deptype = 'i')"},
     {kSchema, "triggers",
-     "SELECT 'scyper'::text AS trigger_catalog, n.nspname AS trigger_schema, t.tgname AS trigger_name, e.event AS "
-     "event_manipulation, 'scyper'::text AS event_object_catalog, n.nspname AS event_object_schema, c.relname AS "
+     "SELECT current_database()::text AS trigger_catalog, n.nspname AS trigger_schema, t.tgname AS trigger_name, "
+     "e.event AS "
+     "event_manipulation, current_database()::text AS event_object_catalog, n.nspname AS event_object_schema, "
+     "c.relname AS "
      "event_object_table, (rank() OVER (PARTITION BY n.oid, c.oid, e.number, t.tgtype & 1, t.tgtype & 66 ORDER BY "
      "t.tgname))::int4 AS action_order, (regexp_match(pg_catalog.pg_get_triggerdef(t.oid), "
      "' WHEN \\((.+)\\) EXECUTE FUNCTION'))[1] AS action_condition, "
@@ -312,29 +338,32 @@ constexpr SystemView kViews[] = {
      "SELECT udt_catalog, udt_schema, udt_name, domain_catalog, domain_schema, domain_name "
      "FROM information_schema.domains"},
     {kSchema, "element_types",
-     "SELECT 'scyper'::text AS object_catalog, n.nspname AS object_schema, c.relname AS object_name, "
+     "SELECT current_database()::text AS object_catalog, n.nspname AS object_schema, c.relname AS object_name, "
      "CASE c.relkind WHEN 'v' THEN 'TABLE' ELSE 'TABLE' END AS object_type, a.attnum::text AS "
-     "collection_type_identifier, format_type(e.oid, NULL) AS data_type, 'scyper'::text AS udt_catalog, "
+     "collection_type_identifier, format_type(e.oid, NULL) AS data_type, current_database()::text AS udt_catalog, "
      "en.nspname AS udt_schema, e.typname AS udt_name, 'a' || a.attnum::text AS dtd_identifier "
      "FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid "
      "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
      "JOIN pg_catalog.pg_type e ON e.oid = t.typelem JOIN pg_catalog.pg_namespace en ON en.oid = e.typnamespace "
      "WHERE a.attnum > 0 AND t.typelem <> 0 AND t.typcategory = 'A' AND c.relkind IN ('r', 'v')"},
     {kSchema, "collations",
-     "SELECT 'scyper'::text AS collation_catalog, n.nspname AS collation_schema, c.collname AS collation_name, "
+     "SELECT current_database()::text AS collation_catalog, n.nspname AS collation_schema, c.collname AS "
+     "collation_name, "
      "'NO PAD'::text AS pad_attribute FROM pg_catalog.pg_collation c "
      "JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace"},
     {kSchema, "character_sets",
      "SELECT NULL::text AS character_set_catalog, NULL::text AS character_set_schema, 'UTF8'::text AS "
-     "character_set_name, 'UCS'::text AS character_repertoire, 'UTF8'::text AS form_of_use, 'scyper'::text AS "
+     "character_set_name, 'UCS'::text AS character_repertoire, 'UTF8'::text AS form_of_use, current_database()::text "
+     "AS "
      "default_collate_catalog, 'pg_catalog'::text AS default_collate_schema, 'C'::text AS default_collate_name"},
     {kSchema, "foreign_tables",
-     "SELECT 'scyper'::text AS foreign_table_catalog, n.nspname AS foreign_table_schema, c.relname AS "
-     "foreign_table_name, 'scyper'::text AS foreign_server_catalog, s.srvname AS foreign_server_name "
+     "SELECT current_database()::text AS foreign_table_catalog, n.nspname AS foreign_table_schema, c.relname AS "
+     "foreign_table_name, current_database()::text AS foreign_server_catalog, s.srvname AS foreign_server_name "
      "FROM pg_catalog.pg_foreign_table t JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver "
      "JOIN pg_catalog.pg_class c ON c.oid = t.ftrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"},
     {kSchema, "foreign_servers",
-     "SELECT 'scyper'::text AS foreign_server_catalog, s.srvname AS foreign_server_name, 'scyper'::text AS "
+     "SELECT current_database()::text AS foreign_server_catalog, s.srvname AS foreign_server_name, "
+     "current_database()::text AS "
      "foreign_data_wrapper_catalog, w.fdwname AS foreign_data_wrapper_name, s.srvtype AS foreign_server_type, "
      "s.srvversion AS foreign_server_version, pg_get_userbyid(s.srvowner) AS authorization_identifier "
      "FROM pg_catalog.pg_foreign_server s JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid = s.srvfdw"},
@@ -349,6 +378,7 @@ constexpr SystemView kViews[] = {
 #undef SCYPER_BLOCKS
 #undef SCYPER_NOT_NULL_NAME
 #undef SCYPER_NOT_NULL_FROM
+#undef SCYPER_EXTENSIONS
 #undef SCYPER_RULE
 
 }  // namespace

@@ -171,4 +171,37 @@ bool decode_view_options(ImageReader* in, Catalog* catalog) {
   return true;
 }
 
+void encode_database(ImageWriter* out, const DatabaseDefinition& database) {
+  std::string name = database.name;
+  out->text(name);
+  out->count(database.settings.size());
+  for (const auto& [key, settings] : database.settings) {
+    uint32_t role = key.first;
+    bool is_here = key.second;
+    out->number(role);
+    walk_bool(*out, is_here);
+    out->count(settings.size());
+    for (auto [setting, value] : settings) {
+      out->text(setting);
+      out->text(value);
+    }
+  }
+}
+
+void decode_database(ImageReader* in, DatabaseDefinition* database) {
+  in->text(database->name);
+  const uint32_t keys = in->count(0);
+  for (uint32_t i = 0; i < keys && in->ok(); ++i) {
+    DatabaseDefinition::Key key;
+    in->number(key.first);
+    walk_bool(*in, key.second);
+    InitialSettings& settings = database->settings[key];
+    settings.resize(in->count(0));
+    for (auto& [setting, value] : settings) {
+      in->text(setting);
+      in->text(value);
+    }
+  }
+}
+
 }  // namespace scyper::query

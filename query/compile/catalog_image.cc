@@ -13,10 +13,11 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 13;
-// These are read, too: without the options of views; without the caches of tables, either; without hot data views,
-// either; without the access of sequences, either; without what encode_more() writes, either.
-constexpr uint32_t kVersionWithoutViewOptions = 12, kVersionWithoutCaches = 11, kVersionWithoutHotData = 10,
+constexpr uint32_t kVersion = 14;
+// These are read, too: without the name and settings of the database; without the options of views, either; without the
+// caches of tables, either; without hot data views, either; without the access of sequences, either; without what
+// encode_more() writes, either.
+constexpr uint32_t kVersionWithoutDatabase = 13, kVersionWithoutViewOptions = 12, kVersionWithoutCaches = 11, kVersionWithoutHotData = 10,
                    kVersionWithoutSequences = 9, kVersionBefore = 8;
 
 // A field that is added to one of these has to be added below too.
@@ -30,7 +31,7 @@ static_assert(sizeof(ForeignKey) == 96);
 static_assert(sizeof(MaterializedView) == 64);
 static_assert(sizeof(View) == 192);  // `foreign` and the options come at the end
 static_assert(sizeof(Domain) == 136);
-static_assert(sizeof(Catalog) == 1064);  // `schemas` follows from the tables
+static_assert(sizeof(Catalog) == 1144);  // `schemas` follows from the tables
 
 template <typename IO>
 void walk_positions(IO& io, std::vector<uint32_t>& positions) {
@@ -401,6 +402,7 @@ void encode_more(ImageWriter* out, Catalog* catalog) {
   }
   for (const auto& [name, table] : catalog->tables) out->text(catalog->rules[table->schema().id].tier_cache);
   encode_view_options(out, *catalog);
+  encode_database(out, catalog->database);
 }
 
 Status decode_hot_data(ImageReader* in, Catalog* catalog) {
@@ -451,7 +453,9 @@ Status decode_more(ImageReader* in, uint32_t version, Catalog* catalog) {
   if (version <= kVersionWithoutCaches) return Status();
   for (const auto& [name, table] : catalog->tables) in->text(catalog->rules[table->schema().id].tier_cache);
   if (version <= kVersionWithoutViewOptions) return Status();
-  return decode_view_options(in, catalog) ? Status() : damaged();
+  if (!decode_view_options(in, catalog)) return damaged();
+  if (version > kVersionWithoutDatabase) decode_database(in, &catalog->database);
+  return Status();
 }
 
 }  // namespace

@@ -202,13 +202,24 @@ void append_copy_end(const CopyFormat& format, std::string* out) {
   if (format.is_binary) append_binary_end(out);
 }
 
+StatusOr<std::unique_ptr<TextConverter>> copy_converter(const CopyFormat& format, TextConverter::Direction direction) {
+  const bool is_plain = format.encoding == nullptr || format.encoding->number == kUtf8Encoding ||
+                        format.encoding->number == kSqlAsciiEncoding;
+  if (is_plain) return std::unique_ptr<TextConverter>();
+  if (format.is_binary)
+    return sql_error("0A000", "COPY in the binary format with texts that are not UTF-8 is not supported");
+  return TextConverter::make(*format.encoding, direction);
+}
+
 std::optional<CopyCommand> copy_command_of(std::string_view sql) {
   if (!begins_with_copy(sql)) return std::nullopt;
   auto statements = parse_sql(sql);
   if (!statements.ok() || statements->size() != 1 || (*statements)[0]->kind != ast::StatementKind::kCopy)
     return std::nullopt;
   const auto& copy = node_as<ast::CopyStatement>(*(*statements)[0]);
-  return CopyCommand{copy.from, copy.program, copy.file};
+  return CopyCommand{
+      copy.from, copy.program, copy.file,
+      std::ranges::any_of(copy.options, [](const ast::Option& option) { return option.name == "encoding"; })};
 }
 
 // --- FROM ---

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "compile/copy.h"
 #include "parse/text.h"
+#include "query/text_converter.h"
 
 // PostgreSQL's ProcessCopyOptions(): the same checks in the same order.
 namespace scyper::query {
@@ -95,16 +96,12 @@ class OptionReader {
   }
 
   Status take_encoding(const ast::Option& option) {
-    std::string name;
-    for (const char c : option.value)
-      if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-        name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (name == "utf8" || name == "unicode") return Status();
-    static constexpr std::string_view kOthers[] = {"sqlascii", "latin1", "latin2", "latin9", "win1250", "win1251",
-                                                   "win1252",  "eucjp",  "sjis",   "big5",   "gbk",     "koi8r"};
-    if (std::find(std::begin(kOthers), std::end(kOthers), name) == std::end(kOthers))
+    out_.format.encoding = find_encoding(option.value);
+    if (out_.format.encoding == nullptr)
       return fail("22023", "argument to option \"encoding\" must be a valid encoding name", option);
-    return sql_error("0A000", absl::StrCat("encoding \"", option.value, "\" is not supported: texts are UTF-8"));
+    if (TextConverter::make(*out_.format.encoding, TextConverter::Direction::kToUtf8) != nullptr) return Status();
+    return sql_error("42883", absl::StrCat("default conversion function for encoding \"",
+                                           std::string(out_.format.encoding->name), "\" to \"UTF8\" does not exist"));
   }
 
   Status take_columns(const ast::Option& option) {

@@ -50,11 +50,26 @@ CopyRows::CopyRows(CopyTarget target)
 size_t CopyRows::memory_bytes() const { return block_bytes_ + kept_bytes_ + lines_.buffered_bytes() + row_.size(); }
 
 Status CopyRows::add(std::string_view bytes) {
+  if (target_.format.encoding != nullptr) return add_converted(bytes);
   lines_.add(bytes);
   return read_lines();
 }
 
+Status CopyRows::add_converted(std::string_view bytes) {
+  if (converter_ == nullptr) {
+    SCYPER_ASSIGN_OR_RETURN(converter_, copy_converter(target_.format, TextConverter::Direction::kToUtf8));
+  }
+  std::string text;
+  const Status status = converter_ == nullptr ? (text = bytes, Status()) : converter_->append_piece(bytes, &text);
+  lines_.add(text);
+  SCYPER_RETURN_IF_ERROR(read_lines());
+  return status.ok() ? status : lines_.at_line(status);
+}
+
 Status CopyRows::finish() {
+  if (converter_ != nullptr) {
+    if (Status status = converter_->finish(); !status.ok()) return lines_.at_line(status);
+  }
   lines_.finish();
   return read_lines();
 }

@@ -287,6 +287,15 @@ class Definer {
   Status check_superuser_left();
   Status alter_role(const ast::AlterRoleStatement& alter, ResultSet* result);
   Status drop_role(const ast::DropRoleStatement& drop, ResultSet* result);
+  // definition_database.cc
+  Status alter_settings(const ast::AlterSettingsStatement& alter, ResultSet* result);
+  Status may_alter_settings(const ast::AlterSettingsStatement& alter, uint32_t* role);
+  Status define_database(const ast::DatabaseStatement& database, ResultSet* result);
+  Status create_database(const ast::DatabaseStatement& create);
+  Status check_database_options(const std::vector<ast::Option>& options);
+  Status drop_database(const ast::DatabaseStatement& drop, ResultSet* result);
+  Status rename_database(const std::string& name);
+  bool has_objects() const;
   Status rename_role(const std::string& from, const std::string& to, ResultSet* result);
   Status add_member(uint32_t role_id, uint32_t member_id, bool admin, ResultSet* result);
   void drop_member(uint32_t role_id, uint32_t member_id, bool admin_only, ResultSet* result);

@@ -134,7 +134,7 @@ Status Definer::authorize(const ast::Statement& statement) const {
     case ast::StatementKind::kCreateTableAs:
       return may_create(node_as<ast::CreateTableAsStatement>(statement).table.name.back());
     case ast::StatementKind::kCreateSchema:
-      return sql_error("42501", "permission denied for database scyper");
+      return sql_error("42501", absl::StrCat("permission denied for database ", old_->database.name));
     case ast::StatementKind::kCreateExtension:
       return with_hint(sql_error("42501", absl::StrCat("permission denied to create extension \"",
                                                        node_as<ast::CreateExtensionStatement>(statement).name, "\"")),

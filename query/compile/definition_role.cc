@@ -80,6 +80,10 @@ Status Definer::define_access(const ast::Statement& statement, ResultSet* result
       return grant_role(ast::node_as<ast::GrantRoleStatement>(statement), result);
     case ast::StatementKind::kGrant:
       return grant(ast::node_as<ast::GrantStatement>(statement), result);
+    case ast::StatementKind::kAlterSettings:
+      return alter_settings(ast::node_as<ast::AlterSettingsStatement>(statement), result);
+    case ast::StatementKind::kDatabase:
+      return define_database(ast::node_as<ast::DatabaseStatement>(statement), result);
     case ast::StatementKind::kOwner:
       return set_routine_owner(ast::node_as<ast::OwnerStatement>(statement), result);
     default:
@@ -237,6 +241,7 @@ Status Definer::drop_role(const ast::DropRoleStatement& drop, ResultSet* result)
       return sql_error("2BP01",
                        absl::StrCat("cannot drop role ", role->name, " because it is required by the database system"));
     SCYPER_RETURN_IF_ERROR(check_owns_nothing(*role));
+    next().database.forget_role(role->id);
     next().roles.remove(role->id);
   }
   return check_superuser_left();

@@ -45,6 +45,8 @@ StatusOr<std::shared_ptr<const ForeignTable>> make_foreign_table(
   SCYPER_ASSIGN_OR_RETURN(CopyOptions read, read_copy_options(copy, ""));
   if (table->file.empty())
     return sql_error("HV002", "either filename or program is required for file_fdw foreign tables");
+  if (read.format.encoding != nullptr && read.format.encoding->number != kUtf8Encoding)
+    return sql_error("0A000", "foreign tables of files that are not UTF-8 are not supported");
   table->server = std::move(server);
   table->options = std::move(options);
   table->shape.table = std::string(bare_name(view.name));

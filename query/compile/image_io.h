@@ -104,6 +104,8 @@ void walk_id(IO& io, T& id) {
 // Roles, owners and rights: at the end of a catalog's image, once its objects have been written or read.
 void encode_access(ImageWriter* out, Catalog* catalog);
 void decode_access(ImageReader* in, Catalog* catalog);
+void encode_database(ImageWriter* out, const DatabaseDefinition& database);
+void decode_database(ImageReader* in, DatabaseDefinition* database);
 void encode_sequence_access(ImageWriter* out, const Catalog& catalog);
 // Of views and foreign tables, in the order of the map.
 void encode_view_options(ImageWriter* out, const Catalog& catalog);

@@ -263,7 +263,7 @@ Status read_routine_settings(const std::vector<ast::Option>& options, std::vecto
       SCYPER_RETURN_IF_ERROR(check_custom_setting(name));
       return sql_error("0A000", absl::StrCat("SET ", name, " in a routine's definition is not supported"));
     }
-    if (setting->kind == SettingKind::kRole)
+    if (setting->kind == SettingKind::kRole || setting->kind == SettingKind::kSessionRole)
       return sql_error("0A000", "SET role in a routine's definition is not supported");
     SCYPER_ASSIGN_OR_RETURN(std::string value, read_setting(*setting, option.value));
     for (auto& [known, given] : time)

@@ -321,6 +321,11 @@ Status read_command(const ast::Statement& statement, SessionCommand* out) {
   } else if (const auto* unsupported = ast::node_if<ast::UnsupportedStatement>(&statement)) {
     read_words(unsupported->command, out);
     if (unsupported->command == "LOCK TABLE") read_lock(unsupported->stands_for, out);
+  } else if (const auto* database = ast::node_if<ast::DatabaseStatement>(&statement)) {
+    if (database->action == ast::DatabaseAction::kDrop) {
+      out->name = "DROP DATABASE";
+      out->values = {database->name};
+    }
   } else if (asks_for_rows(statement)) {
     out->kind = CommandKind::kQuery;
     out->locks_rows = locks_rows(statement);
@@ -344,8 +349,7 @@ StatusOr<std::vector<SessionCommand>> read_commands(std::string_view sql) {
 }
 
 std::string command_refused_in_block(std::string_view sql) {
-  constexpr std::string_view kOthers[] = {"VACUUM",       "CREATE DATABASE",   "DROP DATABASE",
-                                          "ALTER SYSTEM", "CREATE TABLESPACE", "DROP TABLESPACE"};
+  constexpr std::string_view kOthers[] = {"VACUUM", "ALTER SYSTEM", "CREATE TABLESPACE", "DROP TABLESPACE"};
   const std::string text = absl::AsciiStrToLower(absl::string_view(sql.data(), sql.size()));
   const auto mentions = [&](std::string_view word) { return text.find(word) != std::string::npos; };
   if (!mentions("concurrently") && !mentions("vacuum") && !mentions("database") && !mentions("system") &&
@@ -356,6 +360,10 @@ std::string command_refused_in_block(std::string_view sql) {
   const ast::Statement& statement = *(*statements)[0];
   if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement))
     return std::find(std::begin(kOthers), std::end(kOthers), other->command) != std::end(kOthers) ? other->command : "";
+  if (const auto* database = ast::node_if<ast::DatabaseStatement>(&statement)) {
+    if (database->action == ast::DatabaseAction::kCreate) return "CREATE DATABASE";
+    return database->action == ast::DatabaseAction::kDrop ? "DROP DATABASE" : "";
+  }
   const auto* create = ast::node_if<ast::CreateIndexStatement>(&statement);
   if (create != nullptr && create->concurrently) return "CREATE INDEX CONCURRENTLY";
   const auto* drop = ast::node_if<ast::DropStatement>(&statement);

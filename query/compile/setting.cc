@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "parse/setting_text.h"
 #include "query/search_path.h"
 #include "query/settings.h"
@@ -27,6 +28,12 @@ Status without_path(const Setting& setting, const std::string& value) {
                      "Use AT TIME ZONE in queries, or connect by PostgreSQL's protocol.");
   if (setting.kind == SettingKind::kDateStyle && read != setting.value)
     return with_hint(sql_error("0A000", "SET DateStyle to anything but ISO, MDY is not supported here"),
+                     "Connect by PostgreSQL's protocol.");
+  if (setting.kind == SettingKind::kEncoding && read != "UTF8" && read != "UNICODE")
+    return with_hint(sql_error("0A000", absl::StrCat("client_encoding ", read, " is not supported here")),
+                     "Texts are UTF-8. PostgreSQL's protocol converts them.");
+  if (setting.kind == SettingKind::kSessionRole)
+    return with_hint(sql_error("0A000", "SET SESSION AUTHORIZATION is not supported here"),
                      "Connect by PostgreSQL's protocol.");
   if (setting.kind == SettingKind::kRole && read != "none")
     return with_hint(sql_error("0A000", "SET ROLE is not supported here"), "Connect by PostgreSQL's protocol.");

@@ -1,7 +1,10 @@
 #include "compile/statement_kind.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "plan/explain_options.h"
 
 namespace scyper::query {
@@ -71,6 +74,28 @@ const char* refused_command(ast::StatementKind kind) {
     default:
       return nullptr;
   }
+}
+
+Status unsupported_command(std::string_view command, int position) {
+  static constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+      {"ALTER SYSTEM",
+       "The node's settings are in its configuration file and flags. ALTER DATABASE and ALTER ROLE ... SET give "
+       "sessions their settings."},
+      {"CREATE RULE",
+       "Use a trigger: INSTEAD OF on a view, BEFORE or AFTER on a table. Simple views can be changed without either."},
+      {"ALTER RULE", "There are no rules; triggers do what they are for."},
+      {"DROP RULE", "There are no rules; triggers do what they are for."},
+      {"CREATE STATISTICS", "ANALYZE gathers statistics of single columns; the statement may be left out."},
+      {"ALTER STATISTICS", "There are no extended statistics; the statement may be left out."},
+      {"DROP STATISTICS", "There are no extended statistics; the statement may be left out."},
+      {"ALTER EXTENSION", "What extensions have here is built in and has one version."},
+      {"ALTER DEFAULT PRIVILEGES", "GRANT ... ON ALL TABLES IN SCHEMA gives rights on what is there."},
+      {"CREATE TABLESPACE", "Tables are in memory. The node's data_directory says where its log and archives are."},
+  };
+  Status status = sql_error("0A000", absl::StrCat(std::string(command), " is not supported"), position);
+  for (const auto& [name, hint] : kHints)
+    if (name == command) return with_hint(std::move(status), std::string(hint));
+  return status;
 }
 
 }  // namespace scyper::query

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string_view>
+
+#include "base/status.h"
 #include "parse/ast.h"
 #include "query/database.h"
 
@@ -13,6 +16,9 @@ bool is_analysis(const ast::Statement& statement);
 
 // What is no statement of a session's here, by its name; null: it is one.
 const char* refused_command(ast::StatementKind kind);
+
+// 0A000, with what a user does instead where there is something. position: in the text; 0: none.
+Status unsupported_command(std::string_view command, int position);
 
 // Has it a WITH with INSERT, UPDATE or DELETE?
 bool changes_data(const ast::SelectStatement& select);

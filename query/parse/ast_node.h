@@ -102,6 +102,8 @@ enum class StatementKind : uint8_t {
   kGrantRole,
   kGrant,
   kOwner,
+  kAlterSettings,
+  kDatabase,
   kCreateRoutine,
   kAlterRoutine,
   kCreateTrigger,

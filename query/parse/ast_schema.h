@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "parse/ast_command.h"
 #include "parse/ast_query.h"
 
 namespace scyper::query::ast {
@@ -367,6 +368,27 @@ struct AlterRoleStatement : StatementNode<StatementKind::kAlterRole> {
   RoleRef role;
   bool drops_members = false;  // ALTER GROUP ... DROP USER: option "rolemembers"
   std::vector<RoleOption> options;
+};
+
+// ALTER ROLE ... [IN DATABASE ...] SET and RESET, ALTER DATABASE ... SET and RESET.
+struct AlterSettingsStatement : StatementNode<StatementKind::kAlterSettings> {
+  bool has_role = false;  // ALTER ROLE
+  bool is_all = false;    // of all roles
+  RoleRef role;
+  std::string database;  // empty: any
+  std::unique_ptr<SetStatement> set;
+};
+
+enum class DatabaseAction : uint8_t { kCreate, kDrop, kAlter, kRename, kOwner };
+
+// CREATE, ALTER and DROP DATABASE
+struct DatabaseStatement : StatementNode<StatementKind::kDatabase> {
+  DatabaseAction action = DatabaseAction::kCreate;
+  std::string name;
+  std::string new_name;
+  bool if_exists = false;
+  RoleRef owner;
+  std::vector<Option> options;
 };
 
 struct DropRoleStatement : StatementNode<StatementKind::kDropRole> {

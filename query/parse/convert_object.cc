@@ -476,6 +476,7 @@ ast::StatementPtr Converter::comment(const CommentStmt& node) {
 }
 
 ast::StatementPtr Converter::rename(const RenameStmt& node) {
+  if (node.renameType == OBJECT_DATABASE) return database(reinterpret_cast<const Node*>(&node));
   const ast::ObjectKind kind = object_kind(node.renameType);
   if (kind == ast::ObjectKind::kOther) return unsupported("ALTER", node.renameType);
   auto out = std::make_unique<ast::RenameStatement>();

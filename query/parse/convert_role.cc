@@ -15,6 +15,14 @@ ast::StatementPtr Converter::access_statement(const Node* node) {
       return grant_role(to<GrantRoleStmt>(node));
     case T_GrantStmt:
       return grant(to<GrantStmt>(node));
+    case T_AlterRoleSetStmt:
+      return alter_role_settings(to<AlterRoleSetStmt>(node));
+    case T_AlterDatabaseSetStmt:
+      return alter_database_settings(to<AlterDatabaseSetStmt>(node));
+    case T_CreatedbStmt:
+    case T_DropdbStmt:
+    case T_AlterDatabaseStmt:
+      return database(node);
     case T_AlterOwnerStmt:
       return owner(to<AlterOwnerStmt>(node));
     default:
@@ -85,6 +93,54 @@ ast::StatementPtr Converter::alter_role(const AlterRoleStmt& node) {
   return out;
 }
 
+ast::StatementPtr Converter::alter_role_settings(const AlterRoleSetStmt& node) {
+  auto out = std::make_unique<ast::AlterSettingsStatement>();
+  out->has_role = true;
+  out->is_all = node.role == nullptr;
+  out->role = role_ref(reinterpret_cast<const Node*>(node.role));
+  out->database = text_of(node.database);
+  out->set = set(*node.setstmt);
+  return out;
+}
+
+ast::StatementPtr Converter::alter_database_settings(const AlterDatabaseSetStmt& node) {
+  auto out = std::make_unique<ast::AlterSettingsStatement>();
+  out->database = text_of(node.dbname);
+  out->set = set(*node.setstmt);
+  return out;
+}
+
+ast::StatementPtr Converter::database(const Node* node) {
+  using Action = ast::DatabaseAction;
+  auto out = std::make_unique<ast::DatabaseStatement>();
+  switch (nodeTag(node)) {
+    case T_CreatedbStmt:
+      out->name = text_of(to<CreatedbStmt>(node).dbname);
+      out->options = options(to<CreatedbStmt>(node).options);
+      break;
+    case T_DropdbStmt:
+      out->action = Action::kDrop;
+      out->name = text_of(to<DropdbStmt>(node).dbname);
+      out->if_exists = to<DropdbStmt>(node).missing_ok;
+      break;
+    case T_AlterDatabaseStmt:
+      out->action = Action::kAlter;
+      out->name = text_of(to<AlterDatabaseStmt>(node).dbname);
+      out->options = options(to<AlterDatabaseStmt>(node).options);
+      break;
+    case T_RenameStmt:
+      out->action = Action::kRename;
+      out->name = text_of(to<RenameStmt>(node).subname);
+      out->new_name = text_of(to<RenameStmt>(node).newname);
+      break;
+    default:
+      out->action = Action::kOwner;
+      out->name = strVal(to<AlterOwnerStmt>(node).object);
+      out->owner = role_ref(reinterpret_cast<const Node*>(to<AlterOwnerStmt>(node).newowner));
+  }
+  return out;
+}
+
 ast::StatementPtr Converter::drop_role(const DropRoleStmt& node) {
   auto out = std::make_unique<ast::DropRoleStatement>();
   out->roles = role_refs(node.roles);
@@ -135,6 +191,7 @@ ast::StatementPtr Converter::grant(const GrantStmt& node) {
 
 // ALTER ... OWNER TO of what is no relation.
 ast::StatementPtr Converter::owner(const AlterOwnerStmt& node) {
+  if (node.objectType == OBJECT_DATABASE) return database(reinterpret_cast<const Node*>(&node));
   const ast::ObjectKind kind = object_kind(node.objectType);
   const bool is_routine =
       kind == ast::ObjectKind::kFunction || kind == ast::ObjectKind::kProcedure || kind == ast::ObjectKind::kRoutine;

@@ -150,6 +150,9 @@ class Converter {
   std::vector<ast::RoleOption> role_options(const List* list);
   ast::StatementPtr create_role(const CreateRoleStmt& node);
   ast::StatementPtr alter_role(const AlterRoleStmt& node);
+  ast::StatementPtr alter_role_settings(const AlterRoleSetStmt& node);
+  ast::StatementPtr alter_database_settings(const AlterDatabaseSetStmt& node);
+  ast::StatementPtr database(const Node* node);
   ast::StatementPtr drop_role(const DropRoleStmt& node);
   ast::StatementPtr grant_role(const GrantRoleStmt& node);
   ast::StatementPtr grant(const GrantStmt& node);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "query/text_converter.h"
 #include "runtime/drawn_function.h"
 #include "runtime/function_body.h"
 #include "types/binary.h"
@@ -44,18 +45,23 @@ int32_t trim_bytes(const Datum* args, bool left, bool right, Datum* out) {
   return give(out, bytes);
 }
 
-// UTF-8 is the only encoding here.
-Status check_encoding(std::string_view name, bool is_source) {
-  std::string letters;
-  for (char c : name)
-    if (is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z')) letters += to_lower(c);
-  if (letters == "utf8" || letters == "unicode") return absl::OkStatus();
-  static constexpr std::string_view kKnown[] = {"sqlascii", "latin1",  "latin2", "latin9",  "win1250",
-                                                "win1251",  "win1252", "koi8r",  "iso88591"};
-  if (std::find(std::begin(kKnown), std::end(kKnown), letters) != std::end(kKnown))
-    return sql_error("0A000", "encoding \"" + std::string(name) + "\" is not supported");
+StatusOr<const Encoding*> encoding_named(std::string_view name, bool is_source) {
+  if (const Encoding* encoding = find_encoding(name); encoding != nullptr) return encoding;
   return sql_error("22023", std::string("invalid ") + (is_source ? "source" : "destination") + " encoding name \"" +
                                 std::string(name) + "\"");
+}
+
+// From the encoding to UTF-8, or back. Of SQL_ASCII nothing is converted.
+Status convert_text(std::string_view name, TextConverter::Direction direction, std::string_view text,
+                    std::string* out) {
+  const bool is_source = direction == TextConverter::Direction::kToUtf8;
+  SCYPER_ASSIGN_OR_RETURN(const Encoding* encoding, encoding_named(name, is_source));
+  if (encoding->number == kUtf8Encoding || encoding->number == kSqlAsciiEncoding) return *out = text, absl::OkStatus();
+  const auto converter = TextConverter::make(*encoding, direction);
+  if (converter != nullptr) return converter->append(text, out);
+  const std::string known = "\"" + std::string(encoding->name) + "\"", utf8 = "\"UTF8\"";
+  return sql_error("42883", "default conversion function for encoding " + (is_source ? known : utf8) + " to " +
+                                (is_source ? utf8 : known) + " does not exist");
 }
 
 extern "C" {
@@ -139,16 +145,17 @@ SCYPER_FUNCTION(bit_count) {
   return give(out, bits);
 }
 SCYPER_FUNCTION(convert_from) {
-  Status status = check_encoding(text_of(args[1]), true);
+  std::string text;
+  Status status = convert_text(text_of(args[1]), TextConverter::Direction::kToUtf8, text_of(args[0]), &text);
   if (!status.ok()) return c->fail(status);
   std::string_view wrong;
-  ValueError error = utf8_check(text_of(args[0]), &wrong);
-  give(out, text_of(args[0]));
-  return done(c, error, wrong);
+  const ValueError error = utf8_check(text, &wrong);
+  return error == ValueError::kNone ? give_copy(c, out, text) : done(c, error, wrong);
 }
 SCYPER_FUNCTION(convert_to) {
-  Status status = check_encoding(text_of(args[1]), false);
-  return status.ok() ? give(out, text_of(args[0])) : c->fail(status);
+  std::string bytes;
+  Status status = convert_text(text_of(args[1]), TextConverter::Direction::kFromUtf8, text_of(args[0]), &bytes);
+  return status.ok() ? give_copy(c, out, bytes) : c->fail(status);
 }
 
 }  // extern "C"

@@ -105,6 +105,10 @@ SCYPER_FUNCTION(object_name) {
 // (map, name, kind, whether it must be there): the number.
 SCYPER_FUNCTION(object_number) {
   const std::string_view name(args[1].data(), args[1].size()), map(args[0].data(), args[0].size());
+  if (const std::string database = database_of_name(name); !database.empty()) {
+    std::string own;
+    if (find_entry(text_of(args[0]), "", &own) && own != database) return c->fail(cross_database(name));
+  }
   const std::string key = lookup_key(static_cast<ObjectKind>(args[2].lo), name);
   std::string value;
   if (is_number(name))

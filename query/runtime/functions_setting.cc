@@ -55,6 +55,9 @@ std::optional<std::string> value_of(std::string_view name) {
 
 // Names are looked up before a statement runs: a search_path counts from the session's next one on.
 Status check_path(const ExecContext* c, const Setting* setting, const std::string& value) {
+  if (setting != nullptr && setting->kind == SettingKind::kSessionRole)
+    return with_hint(sql_error("0A000", "set_config() of session_authorization is not supported"),
+                     "Use SET SESSION AUTHORIZATION.");
   if (setting != nullptr && setting->kind == SettingKind::kRole)
     return with_hint(sql_error("0A000", "set_config() of role is not supported"), "Use SET ROLE.");
   if (setting == nullptr || setting->kind != SettingKind::kPath) return Status();

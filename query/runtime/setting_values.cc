@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,7 @@ constexpr double kMostReal = std::numeric_limits<double>::max();
 
 constexpr NumberSetting kNumberSettings[] = {
     {"backend_flush_after", false, U::kBlocks, 0, 256},
+    {"client_connection_check_interval", false, U::kMilliseconds, 0, kMostInteger},
     {"commit_delay", false, U::kNone, 0, 100'000},
     {"commit_siblings", false, U::kNone, 0, 1000},
     {"cpu_index_tuple_cost", true, U::kNone, 0, kMostReal},
@@ -53,8 +55,13 @@ constexpr NumberSetting kNumberSettings[] = {
     {"jit_optimize_above_cost", true, U::kNone, -1, kMostReal},
     {"join_collapse_limit", false, U::kNone, 1, kMostInteger},
     {"lock_timeout", false, U::kMilliseconds, 0, kMostInteger},
+    {"log_min_duration_sample", false, U::kMilliseconds, -1, kMostInteger},
     {"log_min_duration_statement", false, U::kMilliseconds, -1, kMostInteger},
+    {"log_parameter_max_length", false, U::kBytes, -1, 1073741823},
+    {"log_parameter_max_length_on_error", false, U::kBytes, -1, 1073741823},
+    {"log_statement_sample_rate", true, U::kNone, 0, 1},
     {"log_temp_files", false, U::kKilobytes, -1, kMostInteger},
+    {"log_transaction_sample_rate", true, U::kNone, 0, 1},
     {"logical_decoding_work_mem", false, U::kKilobytes, 64, kMostInteger},
     {"maintenance_io_concurrency", false, U::kNone, 0, 1000},
     {"maintenance_work_mem", false, U::kKilobytes, 1024, kMostInteger},
@@ -71,6 +78,10 @@ constexpr NumberSetting kNumberSettings[] = {
     {"scyper.threads", false, U::kNone, 1, 256},
     {"seq_page_cost", true, U::kNone, 0, kMostReal},
     {"statement_timeout", false, U::kMilliseconds, 0, kMostInteger},
+    {"tcp_keepalives_count", false, U::kNone, 0, kMostInteger},
+    {"tcp_keepalives_idle", false, U::kSeconds, 0, kMostInteger},
+    {"tcp_keepalives_interval", false, U::kSeconds, 0, kMostInteger},
+    {"tcp_user_timeout", false, U::kMilliseconds, 0, kMostInteger},
     {"temp_buffers", false, U::kBlocks, 100, 1'073'741'823},
     {"temp_file_limit", false, U::kKilobytes, -1, kMostInteger},
     {"vacuum_cost_delay", true, U::kMilliseconds, 0, 100},
@@ -78,8 +89,13 @@ constexpr NumberSetting kNumberSettings[] = {
     {"vacuum_cost_page_dirty", false, U::kNone, 0, 10'000},
     {"vacuum_cost_page_hit", false, U::kNone, 0, 10'000},
     {"vacuum_cost_page_miss", false, U::kNone, 0, 10'000},
+    {"vacuum_failsafe_age", false, U::kNone, 0, 2100000000},
     {"vacuum_freeze_min_age", false, U::kNone, 0, 1'000'000'000},
     {"vacuum_freeze_table_age", false, U::kNone, 0, 2'000'000'000},
+    {"vacuum_multixact_failsafe_age", false, U::kNone, 0, 2100000000},
+    {"vacuum_multixact_freeze_min_age", false, U::kNone, 0, 1000000000},
+    {"vacuum_multixact_freeze_table_age", false, U::kNone, 0, 2000000000},
+    {"wal_sender_timeout", false, U::kMilliseconds, 0, kMostInteger},
     {"wal_skip_threshold", false, U::kKilobytes, 0, kMostInteger},
     {"work_mem", false, U::kKilobytes, 64, kMostInteger},
 };
@@ -87,6 +103,8 @@ constexpr NumberSetting kNumberSettings[] = {
 constexpr std::string_view kSwitchWords = "true=on|false=off|yes=on|no=off|1=on|0=off";
 
 constexpr WordSetting kWordSettings[] = {
+    {"composite_type_mismatch", "error|warn|disabled"},
+    {"compute_query_id", "auto|regress|on|off"},
     {"constraint_exclusion", "partition|on|off", kSwitchWords},
     {"default_toast_compression", "pglz|lz4"},
     {"force_parallel_mode", "off|on|regress", kSwitchWords},
@@ -117,6 +135,11 @@ constexpr UnitName kKilobyteUnits[] = {
 constexpr UnitName kBlockUnits[] = {
     {"TB", 128.0 * 1024 * 1024}, {"GB", 128.0 * 1024}, {"MB", 128}, {"kB", 1.0 / 8}, {"B", 1.0 / 8192}};
 
+constexpr UnitName kSecondUnits[] = {{"d", 86'400}, {"h", 3'600},       {"min", 60},
+                                     {"s", 1},      {"ms", 1.0 / 1000}, {"us", 1.0 / 1'000'000}};
+constexpr UnitName kByteUnits[] = {
+    {"TB", 1024.0 * 1024 * 1024 * 1024}, {"GB", 1024.0 * 1024 * 1024}, {"MB", 1024.0 * 1024}, {"kB", 1024}, {"B", 1}};
+
 std::span<const UnitName> units_of(SettingUnit unit) {
   switch (unit) {
     case U::kNone:
@@ -127,13 +150,18 @@ std::span<const UnitName> units_of(SettingUnit unit) {
       return kKilobyteUnits;
     case U::kBlocks:
       return kBlockUnits;
+    case U::kSeconds:
+      return kSecondUnits;
+    case U::kBytes:
+      return kByteUnits;
   }
   return {};
 }
 
 std::string_view unit_hint(SettingUnit unit) {
-  return unit == U::kMilliseconds ? R"(Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".)"
-                                  : R"(Valid units for this parameter are "B", "kB", "MB", "GB", and "TB".)";
+  return unit == U::kMilliseconds || unit == U::kSeconds
+             ? R"(Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".)"
+             : R"(Valid units for this parameter are "B", "kB", "MB", "GB", and "TB".)";
 }
 
 Status invalid_value(std::string_view name, const std::string& value) {
@@ -242,6 +270,10 @@ std::string_view unit_name(SettingUnit unit) {
       return "kB";
     case U::kBlocks:
       return "8kB";
+    case U::kSeconds:
+      return "s";
+    case U::kBytes:
+      return "B";
   }
   return "";
 }
@@ -260,6 +292,25 @@ StatusOr<std::string> read_word(const WordSetting& setting, const std::string& v
     if (known == word) return word;
   return with_hint(invalid_value(setting.name, value),
                    absl::StrCat("Available values: ", absl::StrReplaceAll(words, {{"|", ", "}}), "."));
+}
+
+namespace {
+constexpr std::string_view kNotes[] = {
+#include "runtime/setting_notes.inc"
+};
+}  // namespace
+
+const SettingNote* find_setting_note(std::string_view name) {
+  static const auto& notes = *new std::vector<SettingNote>([] {
+    std::vector<SettingNote> all;
+    for (const std::string_view line : kNotes) {
+      const std::vector<std::string> f = absl::StrSplit(absl::string_view(line.data(), line.size()), '|');
+      all.push_back({f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9]});
+    }
+    return all;
+  }());
+  const auto found = std::ranges::find(notes, name, &SettingNote::name);
+  return found == notes.end() ? nullptr : &*found;
 }
 
 }  // namespace scyper::query

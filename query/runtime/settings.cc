@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "query/search_path.h"
 #include "query/setting_values.h"
+#include "query/text_converter.h"
 #include "runtime/unused_settings.h"
 #include "types/timezone.h"
 
@@ -21,9 +22,9 @@ namespace {
 // What clients send at their start or ask for. Choices of one value say what holds.
 constexpr Setting kSettings[] = {
     {"application_name", SettingKind::kText, "", "", true},
-    {"bytea_output", SettingKind::kChoice, "hex", "hex"},
+    {"bytea_output", SettingKind::kChoice, "hex", "escape|hex"},
     {"check_function_bodies", SettingKind::kSwitch, "on", ""},
-    {"client_encoding", SettingKind::kChoice, "UTF8", "utf8|unicode", true},
+    {"client_encoding", SettingKind::kEncoding, "UTF8", "", true},
     {"client_min_messages", SettingKind::kChoice, "notice",
      "debug5|debug4|debug3|debug2|debug1|log|notice|warning|error"},
     {"DateStyle", SettingKind::kDateStyle, "ISO, MDY", "", true},
@@ -71,7 +72,7 @@ constexpr Setting kSettings[] = {
     {"server_encoding", SettingKind::kConstant, "UTF8", "", true},
     {"server_version", SettingKind::kConstant, "15.0", "", true},
     {"server_version_num", SettingKind::kConstant, "150000", ""},
-    {"session_authorization", SettingKind::kConstant, "", "", true},
+    {"session_authorization", SettingKind::kSessionRole, "", "", true},
     {"session_replication_role", SettingKind::kChoice, "origin", "origin"},
     {"ssl_renegotiation_limit", SettingKind::kText, "0", ""},
     {"standard_conforming_strings", SettingKind::kChoice, "on", "on|true|yes|1", true},
@@ -115,8 +116,6 @@ StatusOr<std::string> read_choice(const Setting& setting, const std::string& val
   std::string word = absl::AsciiStrToLower(value);
   const bool is_level = setting.name == "client_min_messages";
   if (is_level && word == "debug") word = "debug2";
-  // names of encodings are their letters and digits, whatever stands between: 'utf-8' with its quotes, too
-  if (setting.name == "client_encoding") std::erase_if(word, [](char c) { return !absl::ascii_isalnum(c); });
   if (!is_choice(setting.choices, word)) {
     std::string choices(setting.choices);
     if (is_level)
@@ -125,12 +124,37 @@ StatusOr<std::string> read_choice(const Setting& setting, const std::string& val
     if (setting.name == "IntervalStyle")
       return with_hint(invalid_value(setting, value),
                        "Available values: postgres, postgres_verbose, sql_standard, iso_8601.");
+    if (setting.name == "bytea_output")
+      return with_hint(invalid_value(setting, value), "Available values: escape, hex.");
     return with_hint(invalid_value(setting, value), "Supported: " + choices);
   }
   // one value in several spellings, or several values
-  return is_level || setting.name == "IntervalStyle" || setting.name.ends_with("isolation")
+  return is_level || setting.name == "IntervalStyle" || setting.name == "bytea_output" ||
+                 setting.name.ends_with("isolation")
              ? word
              : std::string(setting.value);
+}
+
+// Of the node, or of how it was built: in PostgreSQL's words.
+Status cannot_change(const Setting& setting) {
+  const SettingNote* note = find_setting_note(setting.name);
+  const std::string_view context = note == nullptr ? "internal" : std::string_view(note->context);
+  const std::string_view way = context == "postmaster"        ? " without restarting the server"
+                               : context == "sighup"          ? " now"
+                               : context.ends_with("backend") ? " after connection start"
+                                                              : "";
+  const std::string what = context.ends_with("backend") ? "\" cannot be set" : "\" cannot be changed";
+  return sql_error("55P02", absl::StrCat("parameter \"", std::string(setting.name), what, std::string(way)));
+}
+
+// Its name as PostgreSQL writes it; UNICODE stays as JDBC sends it.
+StatusOr<std::string> read_encoding(const Setting& setting, const std::string& value) {
+  const Encoding* encoding = find_encoding(value);
+  if (encoding == nullptr) return invalid_value(setting, value);
+  if (TextConverter::make(*encoding, TextConverter::Direction::kToUtf8) == nullptr)
+    return with_detail(sql_error("0A000", std::string(invalid_value(setting, value).message())),
+                       absl::StrCat("Conversion between ", std::string(encoding->name), " and UTF8 is not supported."));
+  return value == "UNICODE" ? value : std::string(encoding->name);
 }
 
 }  // namespace
@@ -217,7 +241,7 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
   if (const WordSetting* words = find_word_setting(setting.name); words != nullptr) return read_word(*words, value);
   switch (setting.kind) {
     case SettingKind::kConstant:
-      return sql_error("55P02", absl::StrCat("parameter \"", std::string(setting.name), "\" cannot be changed"));
+      return cannot_change(setting);
     case SettingKind::kChoice:
       return read_choice(setting, value);
     case SettingKind::kSwitch: {
@@ -241,7 +265,10 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
       return detail.empty() ? date_style_name(style)
                             : StatusOr<std::string>(with_detail(invalid_value(setting, value), detail));
     }
+    case SettingKind::kEncoding:
+      return read_encoding(setting, value);
     case SettingKind::kText:
+    case SettingKind::kSessionRole:
     case SettingKind::kRole:
     case SettingKind::kDuration:
     case SettingKind::kNumber:

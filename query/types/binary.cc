@@ -7,6 +7,7 @@
 
 #include "types/digits.h"
 #include "types/text.h"
+#include "types/timezone.h"
 
 namespace scyper::query {
 
@@ -121,14 +122,44 @@ ValueError bytea_parse(std::string_view text, const TextArena& arena, Datum* out
   return error;
 }
 
-char* bytea_format(std::string_view bytes, char* out) noexcept {
-  *out++ = '\\';
-  *out++ = 'x';
+namespace {
+
+char* hex_format(std::string_view bytes, char* out) noexcept {
   for (char c : bytes) {
     *out++ = kHex[static_cast<uint8_t>(c) >> 4];
     *out++ = kHex[static_cast<uint8_t>(c) & 15];
   }
   return out;
+}
+
+char* octal_format(uint8_t byte, char* out) noexcept {
+  *out++ = '\\';
+  for (int shift : {6, 3, 0}) *out++ = static_cast<char>('0' + (byte >> shift & 7));
+  return out;
+}
+
+// bytea_output = escape
+char* escape_format(std::string_view bytes, char* out) noexcept {
+  for (const char c : bytes) {
+    if (c == '\\') {
+      *out++ = '\\';
+      *out++ = '\\';
+    } else if (c >= ' ' && c <= '~') {
+      *out++ = c;
+    } else {
+      out = octal_format(static_cast<uint8_t>(c), out);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+char* bytea_format(std::string_view bytes, char* out) noexcept {
+  if (session_escapes_bytes()) return escape_format(bytes, out);
+  *out++ = '\\';
+  *out++ = 'x';
+  return hex_format(bytes, out);
 }
 
 namespace {
@@ -218,9 +249,8 @@ Status encode_bytes(std::string_view bytes, std::string_view format, std::string
   } else if (kind == ByteFormat::kEscape) {
     encode_escape(bytes, out);
   } else {
-    out->resize(bytea_text_bytes(bytes.size()));
-    bytea_format(bytes, out->data());
-    out->erase(0, 2);
+    out->resize(2 * bytes.size());
+    hex_format(bytes, out->data());
   }
   return absl::OkStatus();
 }

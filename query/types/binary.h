@@ -24,7 +24,8 @@ char* uuid_format(const Datum& uuid, char* out) noexcept;
 // \x and digits, or the escape format: kInvalidByteaText, kInvalidHexDigit (word: the wrong one), kOddHexDigits.
 [[nodiscard]] ValueError bytea_parse(std::string_view text, const TextArena& arena, Datum* out,
                                      std::string_view* word) noexcept;
-constexpr size_t bytea_text_bytes(size_t bytes) { return 2 + 2 * bytes; }
+// As the session's bytea_output says. No text is longer than that.
+constexpr size_t bytea_text_bytes(size_t bytes) { return 2 + 4 * bytes; }
 char* bytea_format(std::string_view bytes, char* out) noexcept;
 
 // encode() and decode(): formats hex, base64, escape; 22023 with PostgreSQL's messages.

@@ -294,7 +294,7 @@ void append_datum(std::string* out, const SqlType& type, const Datum& datum) {
     case TypeId::kBytea: {
       size_t size = out->size();
       out->resize(size + bytea_text_bytes(datum.size()));
-      bytea_format(text_of(datum), out->data() + size);
+      out->resize(static_cast<size_t>(bytea_format(text_of(datum), out->data() + size) - out->data()));
       return;
     }
     case TypeId::kInterval:

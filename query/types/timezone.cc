@@ -281,6 +281,7 @@ class SessionZone : public std::enable_shared_from_this<SessionZone> {
   IntervalStyle style = IntervalStyle::kPostgres;
   DateStyle date_style;
   int float_digits = 1;
+  bool escapes_bytes = false;
   bool is_constant = false;
   int64_t east = 0;  // of a constant one, in seconds
   absl::TimeZone zone;
@@ -357,15 +358,17 @@ std::string session_zone_name(std::string_view value) {
 
 namespace {
 constexpr char kBeforeStyle = ';';  // no zone's name has one
+constexpr std::string_view kEscape = "escape";
 constexpr std::string_view kStyleNames[] = {"postgres", "postgres_verbose", "sql_standard", "iso_8601"};
 }  // namespace
 
 std::string make_zone_mark(MarkedSettings values) {
-  auto& [zone, style, date_style, digits] = values;
+  auto& [zone, style, date_style, digits, bytes] = values;
   if (zone == "UTC") zone.clear();
   if (style == kStyleNames[0]) style.clear();
   if (date_style == date_style_name({})) date_style.clear();
   if (!digits.empty() && digits[0] != '-' && digits[0] != '0') digits.clear();
+  if (bytes != kEscape) bytes.clear();
   std::string mark;
   for (size_t i = kMarkedSettingCount; i-- > 0;)
     if (i == 0 || !mark.empty() || !values[i].empty())
@@ -401,6 +404,7 @@ std::shared_ptr<const SessionZone> make_session_zone(std::string_view mark) {
     if (kStyleNames[i] == style) zone->style = static_cast<IntervalStyle>(i);
   static_cast<void>(read_date_style(take_part(&mark), &zone->date_style));
   if (const std::string digits(take_part(&mark)); !digits.empty()) zone->float_digits = std::atoi(digits.c_str());
+  zone->escapes_bytes = take_part(&mark) == kEscape;
   if (name == "UTC") {
     zone->is_constant = true;
     return zone;
@@ -433,6 +437,8 @@ DateStyle session_date_style() noexcept {
 }
 
 int session_float_digits() noexcept { return ZoneScope::current == nullptr ? 1 : ZoneScope::current->float_digits; }
+
+bool session_escapes_bytes() noexcept { return ZoneScope::current != nullptr && ZoneScope::current->escapes_bytes; }
 
 std::string session_date_style_name() { return date_style_name(session_date_style()); }
 

@@ -15,6 +15,13 @@ void MessageWriter::end() {
   start_ = 0;
 }
 
+void MessageWriter::put_text(std::string_view text) {
+  if (converter_ == nullptr) return put_string(text);
+  std::string converted;
+  converter_->append_anyway(text.substr(0, text.find('\0')), &converted);
+  put_string(converted);
+}
+
 std::optional<MessageHeader> read_message_header(std::string_view bytes) {
   MessageReader reader(bytes);
   MessageHeader header;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "query/text_converter.h"
 #include "query/wire_fields.h"
 
 namespace scyper::server::postgres {
@@ -18,9 +19,14 @@ class MessageWriter : public query::WireWriter {
   using WireWriter::WireWriter;
   void begin(char type);
   void end();
+  // A text in the client's encoding, with question marks where that has no such character.
+  void put_text(std::string_view text);
+  // Of put_text(); null: none. It outlives the writer or is taken back.
+  void set_converter(query::TextConverter* converter) { converter_ = converter; }
 
  private:
   size_t start_ = 0;  // of the message's length
+  query::TextConverter* converter_ = nullptr;
 };
 
 // What stands before every message after the start.

@@ -15,7 +15,7 @@ constexpr size_t kInputBytes = 16 << 10;  // kept between messages
 void put_field(char code, std::string_view text, MessageWriter* writer) {
   if (text.empty()) return;
   writer->put_byte(static_cast<uint8_t>(code));
-  writer->put_string(printable(text));
+  writer->put_text(printable(text));
 }
 
 void append_fields(char type, std::string_view severity, const Status& status, int position_offset,

@@ -154,6 +154,7 @@ bool Session::handle(char type, std::string_view payload) {
 }
 
 bool Session::handle_extended(char type, MessageReader* reader) {
+  follow_encoding();
   const Status status = contained(Phase::kAnswering, "", [&] {
     switch (type) {
       case 'P':
@@ -191,11 +192,17 @@ void Session::send_engine_notice(std::string_view notice) {
   if (!level.ok() || query::shows_message(*level, severity)) append_engine_notice(notice, &writer());
 }
 
+void Session::follow_encoding() {
+  texts_.use(settings_->client_encoding());
+  writer().set_converter(texts_.to_client());
+}
+
 void Session::send_ready() {
+  follow_encoding();
   for (const auto& [name, value] : settings_->take_reports()) {
     writer().begin('S');
     writer().put_string(name);
-    writer().put_string(value);
+    writer().put_text(value);
     writer().end();
     if (name == "application_name") activity_->set_application(value);
   }
@@ -231,8 +238,8 @@ void Session::simple_query(std::string_view sql) {
 
 // offset: of the statement that failed, in characters.
 Status Session::run_message(std::string_view sql, int* offset) {
-  SCYPER_RETURN_IF_ERROR(check_text(sql));
-  SCYPER_ASSIGN_OR_RETURN(const std::string kept, query::without_passwords(sql, scram_verifier_of));
+  SCYPER_ASSIGN_OR_RETURN(const std::string text, texts_.received(sql));
+  SCYPER_ASSIGN_OR_RETURN(const std::string kept, query::without_passwords(text, scram_verifier_of));
   SCYPER_ASSIGN_OR_RETURN(auto commands, query::read_commands(kept));
   if (commands.empty()) {
     writer().begin('I');
@@ -247,6 +254,7 @@ Status Session::run_message(std::string_view sql, int* offset) {
     *offset = 0;
     for (char c : std::string_view(kept).substr(0, command.offset)) *offset += (c & 0xC0) != 0x80 ? 1 : 0;
     SCYPER_RETURN_IF_ERROR(run_command(std::move(command)));
+    follow_encoding();
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "node_parts.h"
+#include "postgres/client_texts.h"
 #include "postgres/login_attempts.h"
 #include "postgres/message_stream.h"
 #include "postgres/scram.h"
@@ -105,6 +106,7 @@ class Session final : public CursorSession {
   Status check_password(const std::string& user, const std::optional<ScramVerifier>& known);
   Status enter_role(const query::Catalog* catalog);
   Status take_slot(bool is_superuser);
+  Status become(const std::string& name, query::SessionRoles* roles, query::RoleIds* ids, bool* is_superuser) const;
   Status exchange_scram(const std::string& user, ScramExchange* exchange);
   StatusOr<std::string_view> read_password();
   void refuse(const Status& status);
@@ -121,6 +123,8 @@ class Session final : public CursorSession {
   bool handle_extended(char type, MessageReader* reader);
   void before_waiting();
   void send_ready();
+  // The client's texts are in its client_encoding as it is now.
+  void follow_encoding();
   // offset: of the statement in the text that the client counts in, in characters.
   void fail(const Status& status, int offset = 0);
   void send_engine_notice(std::string_view notice);
@@ -135,6 +139,7 @@ class Session final : public CursorSession {
   Status parse(MessageReader* reader);
   Status bind(MessageReader* reader);
   Status bind_values(MessageReader* reader, Portal* portal);
+  Status convert_argument(const SqlType& type, int32_t oid, Format format, Portal* portal, std::string_view* bytes);
   Status describe(MessageReader* reader);
   Status execute(MessageReader* reader);
   Status close(MessageReader* reader);
@@ -153,7 +158,8 @@ class Session final : public CursorSession {
   Status send_copy(std::string_view sql, Portal* portal);
   // COPY ... FROM STDIN: takes the messages that follow.
   StatusOr<std::unique_ptr<Answer>> run_copy_in(const std::string& sql) override;
-  Status receive_copy(primary::CopyIn* copy, const primary::StatementLimits& limits);
+  Status receive_copy(primary::CopyIn* copy, query::TextConverter* converter, const primary::StatementLimits& limits);
+  StatusOr<std::unique_ptr<query::TextConverter>> converter_of_copy(std::string_view sql, bool is_binary) const;
   Status refuse_message(char type, const primary::CopyIn& copy);
 
   Status enter_pipeline(std::string_view sql) override;
@@ -164,6 +170,7 @@ class Session final : public CursorSession {
   const SessionContext* const context_;
   const Start start_;
   const int32_t key_;
+  ClientTexts texts_;  // before the stream, whose writer uses it
   MessageStream stream_;
   std::string tls_end_point_;  // what SCRAM binds to; empty: no TLS
   query::SessionRoles roles_;  // at the start: its own

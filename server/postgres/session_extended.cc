@@ -42,8 +42,8 @@ void expand(size_t count, std::vector<Format>* formats) {
 }  // namespace
 
 Status Session::parse(MessageReader* reader) {
-  const std::string name(reader->read_string());
-  const std::string_view sql = reader->read_string();
+  SCYPER_ASSIGN_OR_RETURN(const std::string name, texts_.received(reader->read_string()));
+  const std::string_view bytes = reader->read_string();
   const size_t count = reader->read_count();
   std::vector<int32_t> oids;
   for (size_t i = 0; i < count && reader->is_whole(); ++i) oids.push_back(reader->read_int32());
@@ -56,8 +56,8 @@ Status Session::parse(MessageReader* reader) {
     return with_hint(sql_error("53400", "too many prepared statements in this session"),
                      "DEALLOCATE some, or raise postgres_statements_max.");
   }
+  SCYPER_ASSIGN_OR_RETURN(const std::string sql, texts_.received(bytes));
   SCYPER_RETURN_IF_ERROR(check_kept_bytes(sql.size()));
-  SCYPER_RETURN_IF_ERROR(check_text(name));
   SCYPER_ASSIGN_OR_RETURN(const std::string kept, query::without_passwords(sql, scram_verifier_of));
   SCYPER_ASSIGN_OR_RETURN(StatementPointer statement, prepare(kept, std::move(oids)));
   statements_[name] = std::move(statement);
@@ -67,8 +67,8 @@ Status Session::parse(MessageReader* reader) {
 }
 
 Status Session::bind(MessageReader* reader) {
-  const std::string portal_name(reader->read_string());
-  const std::string_view statement_name = reader->read_string();
+  SCYPER_ASSIGN_OR_RETURN(const std::string portal_name, texts_.received(reader->read_string()));
+  SCYPER_ASSIGN_OR_RETURN(const std::string statement_name, texts_.received(reader->read_string()));
   if (!reader->is_whole()) return malformed("Bind");
   auto found = statements_.find(statement_name);
   if (found == statements_.end()) return unknown_prepared(statement_name);
@@ -77,7 +77,6 @@ Status Session::bind(MessageReader* reader) {
   if (portals_.size() >= context_->node->options.postgres_statements_max) {
     return sql_error("53400", "too many portals in this session");
   }
-  SCYPER_RETURN_IF_ERROR(check_text(portal_name));
   auto portal = std::make_shared<Portal>();
   portal->savepoints = savepoint_count();
   portal->statement = found->second;
@@ -110,10 +109,12 @@ Status Session::bind_values(MessageReader* reader, Portal* portal) {
     const int32_t size = reader->read_int32();
     if (!reader->is_whole() || size < -1) return malformed("Bind");
     if (size == -1) continue;  // NULL
-    const std::string_view bytes = reader->read_bytes(static_cast<size_t>(size));
+    std::string_view bytes = reader->read_bytes(static_cast<size_t>(size));
     if (!reader->is_whole()) return malformed("Bind");
     portal->bytes += bytes.size();
     const int32_t oid = i < statement.oids.size() && statement.oids[i] != kUnknownOid ? statement.oids[i] : 0;
+    if (!texts_.is_plain())
+      SCYPER_RETURN_IF_ERROR(convert_argument(statement.parameters[i], oid, formats[i], portal, &bytes));
     SCYPER_RETURN_IF_ERROR(
         decode_parameter(statement.parameters[i], oid, formats[i], bytes, &portal->memory, &portal->arguments[i]));
   }
@@ -128,9 +129,22 @@ Status Session::bind_values(MessageReader* reader, Portal* portal) {
   return {};
 }
 
+// A value from the client's encoding; what it becomes lies in the portal.
+Status Session::convert_argument(const SqlType& type, int32_t oid, Format format, Portal* portal,
+                                 std::string_view* bytes) {
+  const SqlType sent = oid == 0 ? type : query::type_of_oid(oid).value_or(type);
+  std::string converted;
+  SCYPER_RETURN_IF_ERROR(texts_.receive_value(sent, format, *bytes, &converted));
+  if (converted == *bytes) return {};
+  auto* kept = static_cast<char*>(portal->memory.allocate(converted.size() + 1));
+  std::copy(converted.begin(), converted.end(), kept);
+  *bytes = {kept, converted.size()};
+  return {};
+}
+
 Status Session::describe(MessageReader* reader) {
   const uint8_t kind = reader->read_byte();
-  const std::string_view name = reader->read_string();
+  SCYPER_ASSIGN_OR_RETURN(const std::string name, texts_.received(reader->read_string()));
   if (!reader->is_at_end() || (kind != 'S' && kind != 'P')) return malformed("Describe");
   std::vector<query::ResultColumn> columns;
   std::vector<Format> formats;
@@ -150,7 +164,7 @@ Status Session::describe(MessageReader* reader) {
     writer().end();
   } else {
     auto found = portals_.find(name);
-    if (found == portals_.end()) return sql_error("34000", "portal \"" + std::string(name) + "\" does not exist");
+    if (found == portals_.end()) return sql_error("34000", "portal \"" + name + "\" does not exist");
     columns = found->second->is_cursor ? shown_columns(*found->second) : found->second->statement->columns;
     formats = found->second->formats;
   }
@@ -164,7 +178,7 @@ Status Session::describe(MessageReader* reader) {
 }
 
 Status Session::execute(MessageReader* reader) {
-  const std::string name(reader->read_string());
+  SCYPER_ASSIGN_OR_RETURN(const std::string name, texts_.received(reader->read_string()));
   const int32_t rows_max = reader->read_int32();
   if (!reader->is_at_end()) return malformed("Execute");
   auto found = portals_.find(name);
@@ -218,7 +232,7 @@ Status Session::execute_cursor(const std::string& name, int32_t rows_max) {
 
 Status Session::close(MessageReader* reader) {
   const uint8_t kind = reader->read_byte();
-  const std::string name(reader->read_string());
+  SCYPER_ASSIGN_OR_RETURN(const std::string name, texts_.received(reader->read_string()));
   if (!reader->is_at_end() || (kind != 'S' && kind != 'P')) return malformed("Close");
   if (kind == 'S') {
     statements_.erase(name);

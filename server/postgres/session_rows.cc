@@ -17,11 +17,18 @@ Status Session::append_row(const Portal& portal) {
     SCYPER_ASSIGN_OR_RETURN(row_[i],
                             query::sent_value(columns[i], portal.formats[i] == Format::kBinary, value, &row_values_));
   }
+  const size_t begin = writer().out()->size();
   writer().begin('D');
   writer().put_int16(static_cast<int16_t>(width));
   for (size_t i = 0; i < width; ++i) {
-    append_field(query::sent_type(columns[i], portal.formats[i] == Format::kBinary), portal.formats[i], row_[i],
-                 &writer());
+    const SqlType type = query::sent_type(columns[i], portal.formats[i] == Format::kBinary);
+    const size_t place = writer().out()->size();
+    append_field(type, portal.formats[i], row_[i], &writer());
+    if (texts_.is_plain()) continue;
+    if (Status status = texts_.convert_field(type, portal.formats[i], place, &writer()); !status.ok()) {
+      writer().out()->resize(begin);  // the message ends with the error
+      return status;
+    }
   }
   writer().end();
   return {};

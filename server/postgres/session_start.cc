@@ -141,10 +141,12 @@ Status Session::check_start(const std::map<std::string, std::string>& parameters
   if (!replication.empty() && replication != "false" && replication != "off" && replication != "0") {
     return sql_error("0A000", "PostgreSQL's replication protocol is not supported");
   }
-  const std::string database = value("database");
-  if (!database.empty() && database != "scyper" && database != "postgres" && database != user_) {
-    return with_hint(sql_error("3D000", "database \"" + database + "\" does not exist"),
-                     "A node has one database: scyper.");
+  const auto catalog = context_->node->engine->catalog();
+  const query::DatabaseDefinition known = catalog == nullptr ? query::DatabaseDefinition() : catalog->database;
+  database_ = value("database");
+  if (!database_.empty() && !known.is_called(database_) && database_ != user_) {
+    return with_hint(sql_error("3D000", "database \"" + database_ + "\" does not exist"),
+                     "A node has one database: " + known.name + ".");
   }
   return {};
 }
@@ -308,14 +310,17 @@ Status Session::apply_parameters(const std::map<std::string, std::string>& param
   const bool is_secondary = dynamic_cast<SecondaryEngine*>(context_->node->engine) != nullptr;
   const auto catalog = context_->node->engine->catalog();
   const query::Role* role = catalog == nullptr || roles_.empty() ? nullptr : catalog->roles.find(role_ids_.session);
-  settings_.emplace(
-      SessionSettings::Owner{
-          user_, roles_, role_ids_, role == nullptr || role->is_superuser,
-          [node = context_->node](const std::string& name, query::SessionRoles* roles, query::RoleIds* ids) {
-            const auto now = node->engine->catalog();
-            return query::set_role(name, now == nullptr ? query::Roles() : now->roles, roles, ids);
-          }},
-      is_secondary, "pg_temp_" + std::to_string(start_.process));
+  SessionSettings::Owner owner{user_, roles_, role_ids_, role == nullptr || role->is_superuser};
+  owner.set_role = [node = context_->node](const std::string& name, query::SessionRoles* roles, query::RoleIds* ids) {
+    const auto now = node->engine->catalog();
+    return query::set_role(name, now == nullptr ? query::Roles() : now->roles, roles, ids);
+  };
+  owner.set_session_role = [this](const std::string& name, query::SessionRoles* roles, query::RoleIds* ids,
+                                  bool* is_superuser) { return become(name, roles, ids, is_superuser); };
+  owner.converts_texts = true;
+  settings_.emplace(std::move(owner), is_secondary, "pg_temp_" + std::to_string(start_.process));
+  if (catalog != nullptr)
+    settings_->begin_with(catalog->database.of_session(roles_.empty() ? query::kSuperuserId : role_ids_.session));
   if (auto options = parameters.find("options"); options != parameters.end()) {
     const std::vector<std::string> words = words_of(options->second);
     for (size_t i = 0; i < words.size(); ++i) {
@@ -342,12 +347,35 @@ Status Session::apply_parameters(const std::map<std::string, std::string>& param
   return {};
 }
 
+// SET SESSION AUTHORIZATION: the role that has logged in may become any other if it is a superuser.
+Status Session::become(const std::string& name, query::SessionRoles* roles, query::RoleIds* ids,
+                       bool* is_superuser) const {
+  const auto catalog = context_->node->engine->catalog();
+  const query::Roles known = catalog == nullptr ? query::Roles() : catalog->roles;
+  const query::Role* own = known.find(roles_.empty() ? query::kSuperuserId : role_ids_.session);
+  if (own == nullptr) return sql_error("28000", "role \"" + user_ + "\" does not exist");
+  const query::Role* wanted = name == user_ ? own : known.find(name);
+  if (wanted == nullptr) return sql_error("22023", "role \"" + name + "\" does not exist");
+  if (wanted->id != own->id && !own->is_superuser)
+    return sql_error("42501", "permission denied to set session authorization \"" + name + "\"");
+  *is_superuser = wanted->is_superuser;
+  if (wanted->id == own->id) {
+    *roles = roles_;
+    *ids = role_ids_;
+  } else {
+    *roles = {wanted->name, wanted->name};
+    *ids = {wanted->id, wanted->id};
+  }
+  return {};
+}
+
 void Session::enter_activity() {
   query::SessionActivity first;
   first.pid = start_.process;
   first.user = user_;
   first.role_id = role_ids_.session;
   first.address = start_.address;
+  first.database = database_;
   first.state = "idle";
   activity_ = std::make_unique<ActivityList::Session>(&context_->node->activity, std::move(first),
                                                       [this](ActivityList::Signal signal) {

@@ -31,7 +31,7 @@ void append_row_description(std::span<const query::ResultColumn> columns, std::s
     SqlType type = columns[i].declared.id == TypeId::kUnknown ? columns[i].type : columns[i].declared;
     // what has no type of its own is sent as text, as PostgreSQL does
     if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
-    writer->put_string(columns[i].name);
+    writer->put_text(columns[i].name);
     writer->put_int32(0);  // table
     writer->put_int16(0);  // column of it
     writer->put_int32(static_cast<int32_t>(query::type_oid(type)));

@@ -34,11 +34,25 @@ Status BlockSession::check_block(const SessionCommand& command) const {
   if (kind == CommandKind::kOther && block_ == Block::kNone && command.name == "LOCK TABLE") {
     return no_block(command.name);
   }
+  if (kind == CommandKind::kOther && command.name == "DROP DATABASE")
+    SCYPER_RETURN_IF_ERROR(check_drop_database(command));
   if (kind == CommandKind::kCopyIn && settings_->is_read_only()) {
     return sql_error("25006", "cannot execute COPY FROM in a read-only transaction");
   }
   const bool is_lock = command.name == "LOCK TABLE" && !command.body.empty();
   return kind == CommandKind::kOther && !is_lock && settings_->is_read_only() ? read_only_error() : Status();
+}
+
+// Sessions that have asked for it by that name, of this node, are in its way.
+Status BlockSession::check_drop_database(const SessionCommand& command) const {
+  const std::string& name = command.values[0];
+  if (name == database_) return sql_error("55006", "cannot drop the currently open database");
+  const auto sessions = node_->activity.sessions();
+  const auto others = std::ranges::count(sessions, name, &query::SessionActivity::database);
+  if (others == 0) return {};
+  return with_detail(sql_error("55006", "database \"" + name + "\" is being accessed by other users"),
+                     others == 1 ? "There is 1 other session using the database."
+                                 : "There are " + std::to_string(others) + " other sessions using the database.");
 }
 
 Status BlockSession::read_only_error() {

@@ -159,6 +159,7 @@ class BlockSession {
   StatusOr<std::unique_ptr<Answer>> change_savepoint(const query::SessionCommand& command);
   StatusOr<std::unique_ptr<Answer>> show(const query::SessionCommand& command);
   Status check_block(const query::SessionCommand& command) const;
+  Status check_drop_database(const query::SessionCommand& command) const;
   static Status read_only_error();
   Status set_modes(const query::SessionCommand& command);
   Status check_mode(std::string_view name, const std::string& value) const;
@@ -180,6 +181,7 @@ class BlockSession {
   const Identity identity_;
   Counter* statements_run_ = nullptr;  // null: they are not counted
   std::string user_;
+  std::string database_;              // that the client has asked for; empty: none
   int64_t statement_timeout_us_ = 0;  // of the statement that runs, beside the session's; 0 = none
   std::shared_ptr<const query::SettingValues> given_settings_;  // of the statement that runs
   std::vector<query::ChangedSetting> changed_settings_;         // by it

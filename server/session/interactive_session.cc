@@ -55,6 +55,9 @@ InteractiveSession::InteractiveSession(NodeParts* node, const Client& client, St
                                return query::set_role(name, now == nullptr ? query::Roles() : now->roles, roles, ids);
                              }},
       dynamic_cast<SecondaryEngine*>(node->engine) != nullptr, "pg_temp_" + std::to_string(identity_.pid));
+  if (const auto catalog = node->engine->catalog(); catalog != nullptr)
+    settings_->begin_with(catalog->database.of_session(
+        query::session_role_id(query::with_roles(client.caller.roles, client.caller.ids, ""), catalog->roles)));
   settings_->begin_transaction();
   query::SessionActivity first;
   first.pid = identity_.pid;

@@ -473,6 +473,7 @@ Status CursorSession::discard(const SessionCommand& command) {
   statements_.clear();
   drop_temporary_tables();
   node_->engine->leave_session(settings_->temporary_schema());
+  for (const char* role : {"session_authorization", "role"}) SCYPER_RETURN_IF_ERROR(settings_->reset(role));
   return settings_->reset("all");
 }
 

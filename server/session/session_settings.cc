@@ -22,6 +22,12 @@ constexpr Mode kModes[] = {{"transaction_deferrable", "default_transaction_defer
                            {"transaction_isolation", "default_transaction_isolation"},
                            {"transaction_read_only", "default_transaction_read_only"}};
 
+// RESET ALL leaves it alone.
+bool stays(const query::Setting& setting) {
+  using Kind = query::SettingKind;
+  return setting.kind == Kind::kConstant || setting.kind == Kind::kRole || setting.kind == Kind::kSessionRole;
+}
+
 }  // namespace
 
 StatusOr<query::Freshness> parse_freshness(std::string_view text) {
@@ -69,6 +75,8 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
   if (setting->kind == query::SettingKind::kRole && owner_.set_role) {
     SCYPER_RETURN_IF_ERROR(owner_.set_role(read, &owner_.roles, &owner_.role_ids));
   }
+  if (setting->kind == query::SettingKind::kSessionRole) SCYPER_RETURN_IF_ERROR(become(read));
+  if (setting->kind == query::SettingKind::kEncoding) SCYPER_RETURN_IF_ERROR(use_encoding(read));
   if (setting->kind == query::SettingKind::kFreshness) {
     SCYPER_ASSIGN_OR_RETURN(freshness_, parse_freshness(value));
   }
@@ -89,11 +97,38 @@ Status SessionSettings::assign(std::string_view name, const std::string& value, 
   return {};
 }
 
+// SET SESSION AUTHORIZATION. What SET ROLE has set ends with it, as in PostgreSQL.
+Status SessionSettings::become(const std::string& user) {
+  if (user == values_["session_authorization"].value) return {};
+  if (!owner_.set_session_role)
+    return with_hint(sql_error("0A000", "SET SESSION AUTHORIZATION is not supported here"),
+                     "Connect by PostgreSQL's protocol.");
+  bool is_superuser = false;
+  SCYPER_RETURN_IF_ERROR(owner_.set_session_role(user, &owner_.roles, &owner_.role_ids, &is_superuser));
+  values_["is_superuser"].value = is_superuser ? "on" : "off";
+  values_["role"].value = "none";
+  return {};
+}
+
+Status SessionSettings::use_encoding(const std::string& name) {
+  const query::Encoding* encoding = query::find_encoding(name);
+  const bool is_plain = encoding->number == query::kUtf8Encoding || encoding->number == query::kSqlAsciiEncoding;
+  if (!is_plain && !owner_.converts_texts)
+    return with_hint(sql_error("0A000", "client_encoding " + name + " is not supported here"),
+                     "Texts are UTF-8. PostgreSQL's protocol converts them.");
+  client_encoding_ = encoding;
+  return {};
+}
+
 Status SessionSettings::set_default(std::string_view name, const std::string& value) {
   SCYPER_RETURN_IF_ERROR(set(name, {value}));
   Value& kept = values_[name_of(name)];
   kept.initial = kept.value;
   return {};
+}
+
+void SessionSettings::begin_with(const query::InitialSettings& settings) {
+  for (const auto& [name, value] : settings) static_cast<void>(set_default(name, value));
 }
 
 Status SessionSettings::set(std::string_view name, const std::vector<std::string>& values) {
@@ -115,7 +150,7 @@ Status SessionSettings::reset(std::string_view name) {
     for (auto& [other, value] : values_) {
       const query::Setting* setting = query::find_setting(other);
       const bool is_mode = std::ranges::find(kModes, other, &Mode::name) != std::end(kModes);
-      if (setting != nullptr && (setting->kind == query::SettingKind::kConstant || is_mode)) continue;
+      if (setting != nullptr && (stays(*setting) || is_mode)) continue;
       SCYPER_RETURN_IF_ERROR(reset(other));
     }
     return {};

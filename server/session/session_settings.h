@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "query/database_definition.h"
+#include "query/encodings.h"
 #include "query/queries.h"
 #include "query/role_mark.h"
 #include "query/search_path.h"
@@ -25,8 +27,13 @@ class SessionSettings {
     query::SessionRoles roles = {};
     query::RoleIds role_ids = {};
     bool is_superuser = true;
+    using SetRole = std::function<Status(const std::string& name, query::SessionRoles* roles, query::RoleIds* ids)>;
     // SET ROLE: whether it may; gives the roles of what comes.
-    std::function<Status(const std::string& name, query::SessionRoles* roles, query::RoleIds* ids)> set_role = nullptr;
+    SetRole set_role = nullptr;
+    // SET SESSION AUTHORIZATION, likewise. is_superuser: whether the role that it becomes is. Null: it may not.
+    std::function<Status(const std::string& name, query::SessionRoles* roles, query::RoleIds* ids, bool* is_superuser)>
+        set_session_role = nullptr;
+    bool converts_texts = false;  // client_encoding may be any
   };
   // is_secondary: shown as in_hot_standby. temporary_schema: of the session's temporary tables.
   SessionSettings(Owner owner, bool is_secondary, std::string temporary_schema = "");
@@ -34,6 +41,8 @@ class SessionSettings {
   // At the start of a session: values become the ones that RESET brings back. 42704 unknown, 22023 not a value of it,
   // 0A000 a value that is not supported.
   Status set_default(std::string_view name, const std::string& value);
+  // Those of ALTER ROLE and ALTER DATABASE ... SET. One that cannot be set any more stays as it is.
+  void begin_with(const query::InitialSettings& settings);
   Status set(std::string_view name, const std::vector<std::string>& values);
   Status reset(std::string_view name);  // "all": all of them
   // 42704 unknown.
@@ -68,6 +77,8 @@ class SessionSettings {
   int64_t statement_timeout_us() const { return statement_timeout_us_; }
   int64_t idle_timeout_us() const { return idle_timeout_us_; }  // in a transaction block; 0 = none
   uint32_t threads() const { return threads_; }
+  // Of the client's texts; never null.
+  const query::Encoding* client_encoding() const { return client_encoding_; }
   bool reports_receipts() const { return receipts_; }
   bool is_read_only() const { return is_read_only_; }  // the transaction
 
@@ -77,6 +88,8 @@ class SessionSettings {
     std::string initial;
   };
   Status assign(std::string_view name, const std::string& value, Value* to);
+  Status become(const std::string& user);
+  Status use_encoding(const std::string& name);
   struct Change {
     std::string name;
     std::string before;
@@ -96,6 +109,7 @@ class SessionSettings {
   query::Freshness freshness_;
   int64_t statement_timeout_us_ = 0;
   int64_t idle_timeout_us_ = 0;
+  const query::Encoding* client_encoding_ = query::find_encoding(query::kUtf8Encoding);
   uint32_t threads_ = 1;
   bool receipts_ = false;
   bool is_read_only_ = false;

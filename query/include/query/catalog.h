@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/strong.h"
 #include "query/access.h"
+#include "query/database_definition.h"
 #include "query/domain.h"
 #include "query/role.h"
 #include "storage/enum_type.h"
@@ -201,6 +202,7 @@ struct Catalog {
   Roles roles;
   std::map<std::string, Access, std::less<>> schema_access;  // of schemas: those whose access is not that of a new one
   std::map<SequenceId, Access> sequence_access;              // of sequences, likewise; also of some that are gone
+  DatabaseDefinition database;
 
   std::shared_ptr<storage::Table> find_table(TableId id) const {
     for (const auto& [name, table] : tables)

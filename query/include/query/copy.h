@@ -13,6 +13,7 @@
 #include "query/copy_lines.h"
 #include "query/exec_context.h"
 #include "query/result.h"
+#include "query/text_converter.h"
 
 // COPY: rows from text and to text.
 namespace scyper::query {
@@ -22,7 +23,8 @@ class SessionZone;
 struct CopyCommand {
   bool is_from = false;
   bool is_program = false;
-  std::string file;  // empty: STDIN or STDOUT
+  std::string file;           // empty: STDIN or STDOUT
+  bool has_encoding = false;  // it says what its text is in
 };
 // What the text is, if it is one COPY. Errors of its syntax are reported by whoever runs it (nullopt).
 std::optional<CopyCommand> copy_command_of(std::string_view sql);
@@ -35,6 +37,8 @@ void append_copy_begin(const CopyFormat& format, const std::vector<ResultColumn>
 Status append_copy_row(const CopyFormat& format, const std::vector<ResultColumn>& columns, const Datum* row,
                        std::string* out);
 void append_copy_end(const CopyFormat& format, std::string* out);
+// From UTF-8 or to it as the COPY says by ENCODING; null: nothing has to be done. 0A000: not of the binary format.
+StatusOr<std::unique_ptr<TextConverter>> copy_converter(const CopyFormat& format, TextConverter::Direction direction);
 
 // What a COPY FROM is about, for one version of the catalog.
 struct CopyTarget : CopyShape {
@@ -55,7 +59,7 @@ class CopyRows final : public RowFeed {
  public:
   explicit CopyRows(CopyTarget target);
 
-  // More of the text. After an error no more may come.
+  // More of the text. After an error no more may come. 0A000: ENCODING of the binary format.
   Status add(std::string_view bytes);
   // The text ends.
   Status finish();
@@ -74,6 +78,7 @@ class CopyRows final : public RowFeed {
   Status with_line(Status status) const;
 
  private:
+  Status add_converted(std::string_view bytes);
   Status read_lines();
   Status read_row();
   void append_value(size_t column, const Datum& value);
@@ -84,6 +89,7 @@ class CopyRows final : public RowFeed {
   const CopyTarget target_;
   std::shared_ptr<const Program> program_;
   CopyLines lines_;
+  std::unique_ptr<TextConverter> converter_;
   std::string row_;  // the row at hand, as blocks_ have it
   ValueArena scratch_;
   ValueArena kept_;  // arrays

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "query/encodings.h"
 #include "query/result.h"
 
 // The text and CSV formats of COPY (binary: query/copy_binary.h), byte for byte as PostgreSQL 15 reads and writes them
@@ -24,6 +25,7 @@ struct CopyFormat {
   char escape = '"';
   // By column of the COPY; empty: none.
   std::vector<bool> force_quote, force_not_null, force_null;
+  const Encoding* encoding = nullptr;  // ENCODING; null: that of whoever sends or takes the text
 };
 
 // Cuts the text of a COPY FROM, which comes in pieces, into lines and those into fields.

@@ -19,7 +19,8 @@ struct SessionActivity {
   std::string user;
   uint32_t role_id = 0;  // Role::id of the user; 0: whoever has the name
   std::string application;
-  std::string address;  // of the client
+  std::string address;   // of the client
+  std::string database;  // that it has asked for; empty: none
   int64_t begun_us = 0;
   int64_t transaction_us = 0;  // since when its transaction, or block, is open
   int64_t statement_us = 0;    // when the statement began: the one that runs, or ran last

@@ -49,7 +49,8 @@ struct SessionCommand {
   std::string text;   // the statement, without its semicolon
   size_t offset = 0;  // where it begins in the whole text, in bytes
   std::string tag;    // of its kind, as PostgreSQL's command tags: "BEGIN", "SET"; empty for kQuery and kOther
-  std::string name;   // of settings: in lower case; of kOther: "constraints" of SET CONSTRAINTS, "LOCK TABLE"
+  std::string name;   // of settings: in lower case; of kOther: "constraints" of SET CONSTRAINTS, "LOCK TABLE",
+                      // "DROP DATABASE" with the database among the values
   std::vector<std::string> values;
   bool is_local = false;  // SET LOCAL
   bool is_chained = false;

@@ -11,7 +11,7 @@
 // (guc.c). A number is kept in the base unit of its setting. SHOW writes it with the largest unit that divides it.
 namespace scyper::query {
 
-enum class SettingUnit : uint8_t { kNone, kMilliseconds, kKilobytes, kBlocks };  // a block has 8 kB
+enum class SettingUnit : uint8_t { kNone, kMilliseconds, kKilobytes, kBlocks, kSeconds, kBytes };  // a block: 8 kB
 
 struct NumberSetting {
   std::string_view name;  // as messages write it
@@ -37,5 +37,11 @@ struct WordSetting {
 };
 const WordSetting* find_word_setting(std::string_view name);
 StatusOr<std::string> read_word(const WordSetting& setting, const std::string& value);  // 22023
+
+// What PostgreSQL's pg_settings says of a setting. Numbers are in `unit`, `words` of an enum have commas between them.
+struct SettingNote {
+  std::string name, type, context, unit, boot_value, least, most, words, category, description;
+};
+const SettingNote* find_setting_note(std::string_view name);  // nullptr: PostgreSQL has no such setting
 
 }  // namespace scyper::query

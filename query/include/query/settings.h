@@ -25,7 +25,9 @@ enum class SettingKind : uint8_t {
   kPath,  // search_path
   kZone,  // TimeZone
   kDateStyle,
-  kRole,  // whether the session may take it on is its own to say
+  kEncoding,     // of a client's texts
+  kSessionRole,  // SET SESSION AUTHORIZATION, as the next
+  kRole,         // whether the session may take it on is its own to say
   kFreshness,
 };
 

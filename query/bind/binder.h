@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "bind/bound.h"
+#include "bind/feed_schema.h"
 #include "bind/object_numbers.h"
 #include "bind/row_lock_code.h"
 #include "bind/scope.h"
@@ -26,12 +27,6 @@ enum class DatetimeUnit : uint8_t;
 enum class Coercion : uint8_t { kImplicit, kAssignment, kExplicit };
 // Position of a column that statements see, -1 = none.
 int find_target_column(const storage::TableSchema& schema, std::string_view name);
-
-// How the INSERT of a COPY FROM names the rows it reads (RelationKind::kFeed): a table of this schema, which no name
-// can be, called as the one that is copied to.
-inline constexpr std::string_view kFeedSchema =
-    "\x01"
-    "copy";
 
 // Turns syntax trees into one BoundProgram. One binder per program; not reusable.
 class Binder {
@@ -294,9 +289,6 @@ class Binder {
   };
   // scope: what is around the statement that has the WITH.
   Status check_common_tables(const ast::WithClause& with, const Scope* scope);
-  static bool is_open_join(const ast::FromItem& item);
-  static bool needs_tree(const ast::FromItem& item);
-  static bool needs_tree_inside(const ast::FromJoin& join);
   StatusOr<std::unique_ptr<Relation>> join_relation(const ast::FromJoin& item, const Scope* scope);
   // binder_with.cc: queries of WITH that change something, which only the outermost statement may have
   class Nested {

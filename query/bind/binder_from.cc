@@ -7,6 +7,7 @@
 #include "bind/binder_recursion.h"
 #include "bind/builtin_catalog.h"
 #include "bind/expanded_sets.h"
+#include "bind/join_shape.h"
 #include "bind/make.h"
 #include "bind/row_names.h"
 #include "bind/system_types.h"
@@ -485,23 +486,6 @@ Status Binder::bind_join(const ast::FromJoin& item, Scope* scope, BoundQuery* qu
   std::vector<BoundPtr>* target = left || right ? &query->from.back().on : &query->where;
   for (auto& conjunct : conjuncts) target->push_back(std::move(conjunct));
   return absl::OkStatus();
-}
-
-// A join whose relations are seen outside: one without a name of its own.
-bool Binder::is_open_join(const ast::FromItem& item) {
-  return item.kind == ast::FromKind::kJoin && node_as<ast::FromJoin>(item).alias.name.empty();
-}
-
-// A full join, or an outer join with a join on its other side?
-bool Binder::needs_tree(const ast::FromItem& item) {
-  return is_open_join(item) && needs_tree_inside(node_as<ast::FromJoin>(item));
-}
-
-bool Binder::needs_tree_inside(const ast::FromJoin& join) {
-  bool left = join.join == ast::JoinKind::kLeft, right = join.join == ast::JoinKind::kRight;
-  if (join.join == ast::JoinKind::kFull || right) return true;
-  if (left && is_open_join(*join.right)) return true;
-  return needs_tree(*join.left) || needs_tree(*join.right);
 }
 
 }  // namespace scyper::query

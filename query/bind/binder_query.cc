@@ -10,6 +10,7 @@
 #include "bind/expanded_sets.h"
 #include "bind/extreme_lookups.h"
 #include "bind/grouping_sets.h"
+#include "bind/join_shape.h"
 #include "bind/list_lookups.h"
 #include "bind/locking.h"
 #include "bind/make.h"

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <set>
+#include <variant>
 
 #include "absl/strings/str_split.h"
 #include "base/object_name.h"

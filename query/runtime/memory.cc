@@ -364,8 +364,9 @@ int32_t cast_datum(ExecContext* c, const Datum& in, const SqlType& from, const S
                    Datum* out) noexcept {
   constexpr size_t kShortBytes = 4096;
   if (in.null) return *out = null_datum(), 0;
-  const bool is_long =
-      holds_bytes(from.id) || from.id == TypeId::kUnknown ? in.size() > kShortBytes : from.id == TypeId::kArray;
+  const bool fills = is_ordered_bytes(to.id) && to.length > static_cast<int32_t>(kShortBytes);  // bit(1000000)
+  const bool is_long = fills || (holds_bytes(from.id) || from.id == TypeId::kUnknown ? in.size() > kShortBytes
+                                                                                     : from.id == TypeId::kArray);
   if (!is_long) return cast_value(c, in, from, to, is_explicit, out);
   try {
     const BoundedWork work(work_bounds(c));

@@ -28,3 +28,4 @@ SELECT B'1' + 1;
 SELECT B'1' + '1';
 SELECT B'1' & '1', B'1' << '1', B'1' || '0', '0' || B'1', B'1' || 'x'::text;
 SELECT B'101' = 5;
+SELECT length(1::bit(100000)), length(B'1'::bit(5000)), length('1'::text::bit(6000)), octet_length((-1)::bigint::bit(4100));

@@ -86,6 +86,16 @@ std::map<int64_t, std::string> type_names(const Catalog& catalog) {
   return all;
 }
 
+// With their schema where there are several, as PostgreSQL shows a regproc that its name does not tell.
+std::map<int64_t, std::string> system_function_names() {
+  std::map<std::string_view, size_t> counts;
+  for (const BuiltinFunction& function : builtin_functions()) ++counts[function.name];
+  std::map<int64_t, std::string> all;
+  for (const BuiltinFunction& function : builtin_functions())
+    all.emplace(function.oid, (counts[function.name] > 1 ? "pg_catalog." : "") + function.name);
+  return all;
+}
+
 std::map<int64_t, std::string> builtin_signatures(const std::map<int64_t, std::string>& types) {
   std::map<int64_t, std::string> all;
   for (const BuiltinFunction& function : builtin_functions()) {
@@ -152,7 +162,7 @@ std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind k
       all.merge(type_names(catalog));
       break;
     case ObjectKind::kRoutine:
-      for (const BuiltinFunction& function : builtin_functions()) all.emplace(function.oid, function.name);
+      all.merge(system_function_names());
       for (const TypeFunction& function : all_type_functions()) all.emplace(function.oid, function.name);
       for (const auto& [key, routine] : catalog.routines)
         all.emplace(routine_oid(*routine), path.shown(catalog.routines, key));
@@ -250,6 +260,7 @@ std::multimap<std::string, int64_t> object_numbers(const Catalog& catalog, Objec
       const std::string name = NamesOnPath::qualified(key);
       if (!all.contains(name)) all.emplace(name, oid);
       if (!all.contains(name + "[]")) all.emplace(name + "[]", array_oid);
+      all.emplace(sibling_key(key, "_" + std::string(bare_name(key))), array_oid);
     };
     for (const auto& [key, type] : catalog.enums)
       add_qualified(key, enum_oid(type->number), enum_array_oid(type->number));

@@ -1,5 +1,6 @@
 // Values in both formats, SCRAM verifiers, settings: the parts of PostgreSQL's protocol that need no connection.
 #include "postgres/wire_values.h"
+#include "postgres/client_texts.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "postgres/client_texts.h"
 #include "postgres/login_attempts.h"
 #include "postgres/message_stream.h"
 #include "postgres/scram.h"
@@ -235,7 +237,9 @@ TEST(Settings, SetShowAndReset) {
   EXPECT_TRUE(settings.reset("timezone").ok());
   EXPECT_EQ(sqlstate_of(settings.set("nothing", {"1"})), "42704");
   EXPECT_EQ(sqlstate_of(settings.set("server_version", {"1"})), "55P02");
-  EXPECT_EQ(sqlstate_of(settings.set("client_encoding", {"LATIN1"})), "22023");
+  EXPECT_EQ(sqlstate_of(settings.set("client_encoding", {"LATIN1"})), "0A000");  // nothing converts its texts
+  EXPECT_EQ(sqlstate_of(settings.set("client_encoding", {"nothing"})), "22023");
+  EXPECT_EQ(sqlstate_of(settings.set("session_authorization", {"bob"})), "0A000");
   EXPECT_EQ(sqlstate_of(settings.set("statement_timeout", {"-1"})), "22023");
   EXPECT_TRUE(settings.set("statement_timeout", {"2s"}).ok());
   EXPECT_EQ(settings.statement_timeout_us(), 2'000'000);
@@ -258,6 +262,33 @@ TEST(Settings, SetShowAndReset) {
   EXPECT_EQ(settings.statement_timeout_us(), 0);
   EXPECT_EQ(sqlstate_of(parse_freshness("lsn:").status()), "22023");
   EXPECT_EQ(sqlstate_of(parse_freshness("soon").status()), "22023");
+}
+
+TEST(ClientTexts, AreConvertedInPiecesAndInArrays) {
+  ClientTexts texts;
+  EXPECT_TRUE(texts.is_plain());
+  EXPECT_EQ(sqlstate_of(texts.received("a\xE4").status()), "22021");
+  texts.use(query::find_encoding("latin 1"));
+  EXPECT_EQ(*texts.received("a\xE4"), "a\xC3\xA4");
+  // {'\xE4', NULL} as array_send() has it
+  const std::string array("\0\0\0\1\0\0\0\1\0\0\0\x19\0\0\0\2\0\0\0\1\0\0\0\1\xE4\xFF\xFF\xFF\xFF", 29);
+  std::string out;
+  const SqlType type = make_array(make_type(TypeId::kText));
+  EXPECT_TRUE(texts.receive_value(type, Format::kBinary, array, &out).ok());
+  EXPECT_EQ(out.substr(20), std::string("\0\0\0\2\xC3\xA4\xFF\xFF\xFF\xFF", 10));
+  out.clear();
+  EXPECT_EQ(sqlstate_of(texts.to_client()->append("\xE2\x82\xAC", &out)), "22P05");
+  texts.to_client()->append_anyway("1 \xE2\x82\xAC", &out);
+  EXPECT_EQ(out, "1 ?");
+  const auto pieces =
+      query::TextConverter::make(*query::find_encoding("SJIS"), query::TextConverter::Direction::kToUtf8);
+  out.clear();
+  EXPECT_TRUE(pieces->append_piece("\x93", &out).ok());
+  EXPECT_TRUE(pieces->append_piece("\xFA", &out).ok());
+  EXPECT_TRUE(pieces->finish().ok());
+  EXPECT_EQ(out, "\xE6\x97\xA5");
+  EXPECT_TRUE(pieces->append_piece("\x93", &out).ok());
+  EXPECT_EQ(sqlstate_of(pieces->finish()), "22021");
 }
 
 TEST(Commands, TextsAreReadOnce) {

@@ -203,7 +203,7 @@ StatusOr<std::shared_ptr<const Prepared>> DatabaseImpl::prepare_text(std::string
     return sql_error("0A000", absl::StrCat(name, " is not supported"), position_at(sql, statement.location));
   if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement);
       other != nullptr && other->stands_for.empty())
-    return sql_error("0A000", absl::StrCat(other->command, " is not supported"), position_at(sql, statement.location));
+    return refuse(*other, position_at(sql, statement.location));
   prepared->kind_ = kind_of(statement);
   SCYPER_ASSIGN_OR_RETURN(prepared->parameter_types_, declared_types_of(*catalog, prepared->search_path_, sql));
   prepared->parameter_count_ =

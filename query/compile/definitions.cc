@@ -11,6 +11,7 @@
 #include "compile/catalog_tables.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
+#include "compile/statement_kind.h"
 #include "compile/temporary.h"
 #include "parse/text.h"
 #include "query/deferred_checks.h"
@@ -200,29 +201,9 @@ class TransactionDefinitions final : public Definitions, public storage::Definit
   storage::ChangeLog* log_ = nullptr;
 };
 
-// What does the same, of statements that PostgreSQL's users may have at hand.
-struct Instead {
-  std::string_view command, hint;
-};
-constexpr Instead kInstead[] = {
-    {"CREATE RULE",
-     "Use a trigger: INSTEAD OF on a view, BEFORE or AFTER on a table. Simple views can be changed without either."},
-    {"ALTER RULE", "There are no rules; triggers do what they are for."},
-    {"DROP RULE", "There are no rules; triggers do what they are for."},
-    {"CREATE STATISTICS", "ANALYZE gathers statistics of single columns; the statement may be left out."},
-    {"ALTER STATISTICS", "There are no extended statistics; the statement may be left out."},
-    {"DROP STATISTICS", "There are no extended statistics; the statement may be left out."},
-    {"ALTER EXTENSION", "What extensions have here is built in and has one version."},
-    {"ALTER DEFAULT PRIVILEGES", "GRANT ... ON ALL TABLES IN SCHEMA gives rights on what is there."},
-};
-
 Status check_kind(const ast::Statement& statement) {
-  if (statement.kind != ast::StatementKind::kUnsupported) return Status();
-  const std::string& command = ast::node_as<ast::UnsupportedStatement>(statement).command;
-  const Status status = sql_error("0A000", absl::StrCat(command, " is not supported"));
-  for (const Instead& known : kInstead)
-    if (known.command == command) return with_hint(status, known.hint);
-  return status;
+  const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement);
+  return other != nullptr ? refuse(*other) : Status();
 }
 
 // Checks that wait for a constraint under its old name.

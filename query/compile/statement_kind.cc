@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "plan/explain_options.h"
 
 namespace scyper::query {
@@ -71,6 +72,33 @@ const char* refused_command(ast::StatementKind kind) {
     default:
       return nullptr;
   }
+}
+
+namespace {
+
+// What does the same, of statements that PostgreSQL's users may have at hand.
+struct Instead {
+  std::string_view command, hint;
+};
+constexpr Instead kInstead[] = {
+    {"CREATE RULE",
+     "Use a trigger: INSTEAD OF on a view, BEFORE or AFTER on a table. Simple views can be changed without either."},
+    {"ALTER RULE", "There are no rules; triggers do what they are for."},
+    {"DROP RULE", "There are no rules; triggers do what they are for."},
+    {"CREATE STATISTICS", "ANALYZE gathers statistics of single columns; the statement may be left out."},
+    {"ALTER STATISTICS", "There are no extended statistics; the statement may be left out."},
+    {"DROP STATISTICS", "There are no extended statistics; the statement may be left out."},
+    {"ALTER EXTENSION", "What extensions have here is built in and has one version."},
+    {"ALTER DEFAULT PRIVILEGES", "GRANT ... ON ALL TABLES IN SCHEMA gives rights on what is there."},
+};
+
+}  // namespace
+
+Status refuse(const ast::UnsupportedStatement& statement, int position) {
+  const Status status = sql_error("0A000", absl::StrCat(statement.command, " is not supported"), position);
+  for (const Instead& known : kInstead)
+    if (known.command == statement.command) return with_hint(status, known.hint);
+  return status;
 }
 
 }  // namespace scyper::query

@@ -14,6 +14,9 @@ bool is_analysis(const ast::Statement& statement);
 // What is no statement of a session's here, by its name; null: it is one.
 const char* refused_command(ast::StatementKind kind);
 
+// The error of a statement that is not there, with a hint what to do instead. position: of it in its text; 0: unknown.
+Status refuse(const ast::UnsupportedStatement& statement, int position = 0);
+
 // Has it a WITH with INSERT, UPDATE or DELETE?
 bool changes_data(const ast::SelectStatement& select);
 

@@ -354,6 +354,20 @@ TEST_P(WrongInputTest, PlanningEndsWhenItIsCancelled) {
   EXPECT_EQ(state(joins), "00000");
 }
 
+// Statements that PostgreSQL has say what to do instead.
+TEST_P(WrongInputTest, WhatIsNotThereHasAHint) {
+  for (const char* sql :
+       {"CREATE RULE r AS ON INSERT TO t DO NOTHING", "ALTER RULE r ON t RENAME TO s", "DROP RULE r ON t",
+        "CREATE STATISTICS s ON a, b FROM t", "ALTER STATISTICS s RENAME TO u", "DROP STATISTICS s",
+        "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC", "CREATE EXTENSION pg_trgm",
+        "CREATE EXTENSION IF NOT EXISTS citext WITH SCHEMA public", "CREATE EXTENSION no_such_thing",
+        "CREATE VIEW v WITH (security_barrier) AS SELECT a FROM t"}) {
+    const Status status = session_.run(sql);
+    EXPECT_EQ(sqlstate_of(status), "0A000") << sql << ": " << status;
+    EXPECT_FALSE(hint_of(status).empty()) << sql << ": " << status;
+  }
+}
+
 // What the log cannot take as one record fails before anything is there.
 TEST(WrongInputTest, CreateTableAsHasABoundOfItsRedo) {
   Session session(DatabaseOptions{});

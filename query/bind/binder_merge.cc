@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/join_shape.h"
 #include "bind/make.h"
 #include "bind/relation_walk.h"
 

@@ -12,6 +12,7 @@
 #include "compile/catalog_tables.h"
 #include "compile/program_parts.h"
 #include "compile/search_path.h"
+#include "compile/statement_kind.h"
 #include "compile/temporary.h"
 #include "parse/text.h"
 #include "query/deferred_checks.h"

@@ -263,6 +263,9 @@ Status Binder::bind_insert_source(const ast::InsertStatement& insert, std::vecto
   if (targets.empty() && insert.source != nullptr)
     for (size_t c = 0; c < std::min(width, dml->through == nullptr ? visible : dml->through->columns.size()); c++) {
       SCYPER_ASSIGN_OR_RETURN(const uint32_t column, shown_column(*dml, c));
+      if (std::any_of(targets.begin(), targets.end(), [&](const auto& other) { return other.column == column; }))
+        return error("42601", absl::StrCat("multiple assignments to same column \"", schema.columns[column].name, "\""),
+                     -1);
       targets.push_back({column});
     }
   if (width > targets.size())

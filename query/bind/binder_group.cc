@@ -5,6 +5,7 @@
 #include "bind/binder.h"
 #include "bind/binder_recursion.h"
 #include "bind/grouping_sets.h"
+#include "bind/join_shape.h"
 #include "bind/make.h"
 #include "bind/nullability.h"
 #include "bind/unordered_types.h"

@@ -7,8 +7,10 @@ bool is_open_join(const ast::FromItem& item) {
 }
 
 bool needs_tree(const ast::FromItem& item) {
-  if (!is_open_join(item)) return false;
-  const auto& join = ast::node_as<ast::FromJoin>(item);
+  return is_open_join(item) && needs_tree_inside(ast::node_as<ast::FromJoin>(item));
+}
+
+bool needs_tree_inside(const ast::FromJoin& join) {
   if (join.join == ast::JoinKind::kFull || join.join == ast::JoinKind::kRight) return true;
   if (join.join == ast::JoinKind::kLeft && is_open_join(*join.right)) return true;
   return needs_tree(*join.left) || needs_tree(*join.right);

@@ -2,7 +2,6 @@
 #include <bit>
 #include <numeric>
 #include <set>
-#include <variant>
 
 #include "absl/strings/str_split.h"
 #include "base/object_name.h"
@@ -119,7 +118,7 @@ SystemRow type_row(const TypeRow& row) {
 std::vector<SystemRow> types(const Catalog& catalog) {
   std::vector<SystemRow> rows = builtin_type_rows();
   std::set<int64_t> listed;
-  for (const SystemRow& row : rows) listed.insert(std::get<int64_t>(row[0]));
+  for (const SystemRow& row : rows) listed.insert(row[0].number);
   for (const SystemType& type : kSystemTypes) {
     if (listed.count(type.oid) != 0) continue;
     const std::string name(type.name);

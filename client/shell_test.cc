@@ -245,7 +245,9 @@ TEST_F(ShellTest, CollectsLinesUntilTheSemicolon) {
 
 TEST_F(ShellTest, CommandsBehindAndWithinStatements) {
   engine_.numbers = 1;
-  Shell s = shell({.is_quiet = true});
+  ShellOptions options;
+  options.is_quiet = true;
+  Shell s = shell(options);
   const std::string row = " n | square |  word  \n---+--------+--------\n 0 |      0 | word 0\n(1 row)\n\n";
   EXPECT_TRUE(s.feed_line("SELECT * \\t on"));
   EXPECT_TRUE(s.feed_line("\\t off"));

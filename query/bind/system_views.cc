@@ -47,11 +47,6 @@ struct SystemView {
 #define SCYPER_SCANS "0::int8 AS idx_scan, 0::int8 AS idx_tup_read, 0::int8 AS idx_tup_fetch"
 #define SCYPER_BLOCKS "0::int8 AS idx_blks_read, 0::int8 AS idx_blks_hit"
 
-#define SCYPER_EXTENSIONS                                                                                   \
-  "(VALUES ('plpgsql', '1.0', 'PL/pgSQL procedural language'), ('file_fdw', '1.0', 'foreign-data wrapper "  \
-  "for flat file access'), ('pgcrypto', '1.3', 'cryptographic functions'), ('uuid-ossp', '1.1', 'generate " \
-  "universally unique identifiers (UUIDs)')) AS e (name, version, comment)"
-
 // PostgreSQL names the check that NOT NULL stands for after schema, table and column.
 #define SCYPER_NOT_NULL_NAME "n.oid::text || '_' || r.oid::text || '_' || a.attnum::text || '_not_null'"
 #define SCYPER_NOT_NULL_FROM                                                              \
@@ -197,14 +192,6 @@ constexpr SystemView kViews[] = {
      "SELECT s.schemaname, s.sequencename, s.sequenceowner, s.data_type, s.start_value, s.min_value, s.max_value, "
      "s.increment_by, s.cycle, s.cache_size, pg_catalog.pg_sequence_last_value(s.scyper_oid) AS last_value "
      "FROM pg_catalog.scyper_sequences s"},
-    {kCatalog, "pg_available_extensions",
-     "SELECT e.name, e.version AS default_version, x.extversion AS installed_version, e.comment FROM " SCYPER_EXTENSIONS
-     " LEFT JOIN pg_catalog.pg_extension x ON x.extname = e.name"},
-    {kCatalog, "pg_available_extension_versions",
-     "SELECT e.name, e.version, x.oid IS NOT NULL AS installed, e.name <> 'pgcrypto' AND e.name <> 'uuid-ossp' AND "
-     "e.name <> 'plpgsql' AS superuser, e.name <> 'file_fdw' AS trusted, e.name <> 'plpgsql' AS relocatable, "
-     "CASE WHEN e.name = 'plpgsql' THEN 'pg_catalog' END AS schema, NULL::text[] AS requires, e.comment "
-     "FROM " SCYPER_EXTENSIONS " LEFT JOIN pg_catalog.pg_extension x ON x.extname = e.name"},
     {kCatalog, "pg_timezone_names",
      "SELECT z.name, z.abbrev, make_interval(secs => z.seconds) AS utc_offset, z.is_dst "
      "FROM pg_catalog.scyper_time_zones z"},
@@ -378,7 +365,6 @@ constexpr SystemView kViews[] = {
 #undef SCYPER_BLOCKS
 #undef SCYPER_NOT_NULL_NAME
 #undef SCYPER_NOT_NULL_FROM
-#undef SCYPER_EXTENSIONS
 #undef SCYPER_RULE
 
 }  // namespace

@@ -410,8 +410,9 @@ TEST(CatalogImageTest, IsReadAsItWasWritten) {
   auto read = [&](std::string_view bytes) { return decode_catalog(bytes, 4, session.database().arena()); };
   ASSERT_TRUE(session.script("CREATE TABLE t (a integer PRIMARY KEY); CREATE VIEW v AS SELECT a FROM t;").ok());
   std::string before = image();
-  // the numbers of materialized and of hot data views, t's cache; v's options
-  before.resize(before.size() - 3 * sizeof(uint32_t) - 2);
+  // the numbers of materialized and of hot data views, t's cache; v's options; the database's name and settings
+  const size_t name_bytes = session.database().catalog()->database.name.size();
+  before.resize(before.size() - 3 * sizeof(uint32_t) - 2 - (2 * sizeof(uint32_t) + name_bytes));
   const uint32_t version = 8;
   std::memcpy(before.data(), &version, sizeof(version));
   const auto old = read(before);

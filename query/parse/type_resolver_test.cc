@@ -67,7 +67,7 @@ TEST(TypeResolver, Errors) {
       {"nix", "42704", "type \"nix\" does not exist"},
       {"s.int4", "42704", "type \"s.int4\" does not exist"},
       {"nix[]", "42704", "type \"nix[]\" does not exist"},
-      {"timetz", "0A000", "type \"timetz\" is not supported"},
+      {"box", "0A000", "type \"box\" is not supported"},
       {"int[][]", "0A000", "multidimensional arrays are not supported"},
       {"numeric(0)", "22023", "NUMERIC precision 0 must be between 1 and 1000"},
       {"numeric(5,2000)", "22023", "NUMERIC scale 2000 must be between -1000 and 1000"},

@@ -422,7 +422,13 @@ class FakeLink : public replication::Link {
   StatusOr<uint64_t> current_lsn() override {
     std::lock_guard<std::mutex> lock(mutex_);
     if (current_.ok() && *current_ == 0) return absl::UnimplementedError("");
+    has_told_ |= current_.ok();
     return current_;
+  }
+  // The node has been told a current LSN.
+  bool has_told() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return has_told_;
   }
   replication::BulkInfo bulk() const override { return {}; }
   void cancel() override { is_cancelled_ = true; }
@@ -445,6 +451,7 @@ class FakeLink : public replication::Link {
   std::vector<Parcel> parcels_;
   uint64_t said_ = 0;
   StatusOr<uint64_t> current_ = 0;
+  bool has_told_ = false;
   replication::Position position_;
 };
 
@@ -551,6 +558,8 @@ TEST(Follower, ADelayedOneKnowsHowOldItsStateIs) {
   running.link->say({1, 0, 240, 240, 0}, {first});
   ASSERT_TRUE(comes_true([&] { return running.node->readiness().ok() && running.node->info().applied_lsn == 240; }))
       << running.node->readiness();
+  // it may have asked before the primary knew: then it asks again
+  ASSERT_TRUE(comes_true([&] { return running.link->has_told(); }));
   int64_t timeout_us = 200'000;  // it waits so long for a newer state
   const auto ask = [&](int64_t staleness_us, query::Receipt* receipt) {
     query::QueryOptions options;

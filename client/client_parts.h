@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -63,6 +64,20 @@ struct Client::Parts {
     Parts* const parts_;
   };
 };
+
+// Appends text of COPY to *pending, and calls `send` whenever that makes a full piece. `send` empties *pending.
+template <typename Send>
+Status send_pieces(std::string_view text, std::string* pending, const Send& send) {
+  constexpr size_t kPieceBytes = 64 << 10;
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, kPieceBytes - pending->size());
+    pending->append(piece);
+    text.remove_prefix(piece.size());
+    if (pending->size() < kPieceBytes) break;
+    SCYPER_RETURN_IF_ERROR(send());
+  }
+  return {};
+}
 
 // 08P01: `what`, a statement or query, is given too few arguments or too many.
 inline Status check_argument_count(const char* what, const Prepared& prepared, size_t count) {

@@ -11,10 +11,6 @@
 
 namespace scyper::client {
 
-namespace {
-constexpr size_t kPieceBytes = 64 << 10;
-}  // namespace
-
 struct Copying::Parts {
   explicit Parts(Client::Parts* client) : running(client, &context), stream(client->queries->CopyIn(&context)) {}
 
@@ -39,6 +35,7 @@ struct Copying::Parts {
   std::unique_ptr<grpc::ClientReaderWriter<v1::CopyInRequest, v1::CopyInResponse>> stream;
   v1::CopyInRequest request;
   v1::CopyInResponse response;
+  std::string pending;  // text that is no full piece yet
   size_t column_count = 0;
   bool is_over = false;
 };
@@ -54,19 +51,14 @@ Copying::~Copying() {
 size_t Copying::column_count() const { return parts_->column_count; }
 
 Status Copying::write(std::string_view text) {
-  std::string* pending = parts_->request.mutable_text();
-  while (!text.empty()) {
-    const std::string_view piece = text.substr(0, kPieceBytes - pending->size());
-    pending->append(piece);
-    text.remove_prefix(piece.size());
-    if (pending->size() < kPieceBytes) break;
-    SCYPER_RETURN_IF_ERROR(parts_->write());
-    pending = parts_->request.mutable_text();
-  }
-  return Status();
+  return send_pieces(text, &parts_->pending, [&] {
+    parts_->request.set_text(std::exchange(parts_->pending, {}));
+    return parts_->write();
+  });
 }
 
 Status Copying::finish(query::ResultSet* result) {
+  parts_->request.set_text(std::exchange(parts_->pending, {}));
   parts_->request.set_done(true);
   SCYPER_RETURN_IF_ERROR(parts_->write());
   SCYPER_RETURN_IF_ERROR(parts_->read());

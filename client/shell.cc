@@ -77,18 +77,22 @@ bool Shell::feed_line(std::string_view line) {
   return run_pending() && run_backslash(trim(line.substr(at)));
 }
 
-// Where a command of the shell begins, also behind or within a statement.
+// The place of a shell command in the line. A command may stand behind a statement or within one.
 size_t Shell::command_place(std::string_view line) const {
-  for (size_t at = line.find('\\'); at != std::string_view::npos; at = line.find('\\', at + 1)) {
-    StatementSplitter before = splitter_;
-    before.feed(line.substr(0, at));
+  size_t at = line.find('\\');
+  if (at == std::string_view::npos) return at;
+  StatementSplitter before = splitter_;
+  size_t fed = 0;
+  for (; at != std::string_view::npos; at = line.find('\\', at + 1)) {
+    before.feed(line.substr(fed, at - fed));
+    fed = at;
     while (before.next().has_value()) continue;
     if (before.takes_command()) return at;
   }
   return std::string_view::npos;
 }
 
-// What waits for its semicolon, or else the last statement.
+// Takes the statement that waits for its semicolon. Without one it is the last statement.
 std::string Shell::take_buffer() {
   std::string text = splitter_.rest();
   splitter_.clear();

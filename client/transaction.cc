@@ -14,8 +14,6 @@ namespace scyper::client {
 
 namespace {
 
-constexpr size_t kCopyPieceBytes = 64 << 10;
-
 v1::InteractRequest::Isolation isolation_of(Isolation isolation) {
   switch (isolation) {
     case Isolation::kReadCommitted:
@@ -142,15 +140,10 @@ StatusOr<std::unique_ptr<TransactionCopying>> Transaction::open_copy(std::string
 TransactionCopying::~TransactionCopying() = default;
 
 Status TransactionCopying::write(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view piece = text.substr(0, kCopyPieceBytes - pending_.size());
-    pending_.append(piece);
-    text.remove_prefix(piece.size());
-    if (pending_.size() < kCopyPieceBytes) break;
+  return send_pieces(text, &pending_, [&] {
     query::ResultSet nothing;
-    SCYPER_RETURN_IF_ERROR(send(/*is_done=*/false, &nothing));
-  }
-  return {};
+    return send(/*is_done=*/false, &nothing);
+  });
 }
 
 Status TransactionCopying::finish(query::ResultSet* tag_and_notices) { return send(/*is_done=*/true, tag_and_notices); }

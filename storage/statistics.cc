@@ -116,6 +116,15 @@ bool needs_statistics(const Table& table) {
   return std::abs(rows - known->rows) > std::max(kRowsMin, known->rows * kShareMax);
 }
 
+std::optional<double> rows_of_one_value(const Table& table, const std::vector<uint32_t>& columns) {
+  const auto statistics = table.statistics();
+  if (statistics == nullptr || statistics->sampled == 0) return std::nullopt;
+  auto rows = static_cast<double>(table.live_tuples());
+  for (const uint32_t column : columns)
+    if (column < statistics->columns.size()) rows /= std::max(1.0, statistics->columns[column].distinct);
+  return rows;
+}
+
 std::shared_ptr<const TableStatistics> collect_statistics(const Table& table) {
   auto result = std::make_shared<TableStatistics>();
   Sampler sampler(table);

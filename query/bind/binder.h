@@ -44,7 +44,7 @@ class Binder {
   StatusOr<std::unique_ptr<BoundProgram>> bind_routine(const Routine& routine, const plpgsql::Body& body);
   // For definitions: they name materialized views that have no rows yet.
   void allow_unpopulated() { allows_unpopulated_ = true; }
-  // What a change of the view changes, whatever the role may do; or the error of who tries.
+  // The table that a change of the view changes, whatever the role may do; or the error of who tries.
   StatusOr<std::shared_ptr<ViewTarget>> describe_view(const View& view, DmlKind kind, uint8_t event);
   // Tables and views that the statement reads or writes, not those behind its views.
   const std::set<std::string>& used_relations() const { return used_relations_; }

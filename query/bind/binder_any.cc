@@ -167,17 +167,15 @@ StatusOr<BoundPtr> Binder::make_match_any(std::string_view op, bool all, BoundPt
 // = ANY and <> ALL of an array of constants and variables are IN and NOT IN. nullptr: it is another one.
 BoundPtr Binder::list_of_array(std::string_view op, bool all, const BoundExpr& left, const BoundExpr& array,
                                int32_t location) {
-  const BoundExpr* list = &array;
-  while (list->kind == BoundKind::kCast) list = list->args[0].get();
+  const BoundExpr& list = without_casts(array);
   const bool is_membership = all ? op == "<>" : op == "=";
-  if (!is_membership || list->kind != BoundKind::kArray || list->args.empty()) return nullptr;
+  if (!is_membership || list.kind != BoundKind::kArray || list.args.empty()) return nullptr;
   if (is_volatile(left) || has_subquery(left)) return nullptr;
   BoundPtr any = make_expr(BoundKind::kOr, make_type(TypeId::kBool), false, location);
   any->index = kInListOr;
-  for (const BoundPtr& element : list->args) {
-    const BoundExpr* value = element.get();
-    while (value->kind == BoundKind::kCast) value = value->args[0].get();
-    if (value->kind != BoundKind::kConst && value->kind != BoundKind::kVariable) return nullptr;
+  for (const BoundPtr& element : list.args) {
+    const BoundKind kind = without_casts(*element).kind;
+    if (kind != BoundKind::kConst && kind != BoundKind::kVariable) return nullptr;
     auto given = coerce(clone(*element), element_of(array.type), Coercion::kExplicit);
     if (!given.ok()) return nullptr;
     auto equal = make_operator("=", clone(left), *std::move(given), location);

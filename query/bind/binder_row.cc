@@ -133,8 +133,8 @@ StatusOr<BoundPtr> Binder::compare_rows(std::string_view op, const ast::Expr& le
   return result;
 }
 
-// (a, b) < (x, y) is written as CASE WHEN a = x THEN b < y ELSE a < x END, of which no index knows anything. Where it
-// is true a <= x is, too, whose rows an index of `a` finds.
+// (a, b) < (x, y) is written as CASE WHEN a = x THEN b < y ELSE a < x END, of which no index knows anything. It implies
+// a <= x, and an index of `a` finds the rows of that.
 Status Binder::add_row_bounds(std::vector<BoundPtr>* conjuncts) {
   const size_t count = conjuncts->size();
   for (size_t i = 0; i < count; i++) {

@@ -163,7 +163,7 @@ constexpr std::string_view kProcedureQuery =
     "NULL::int8[] AS protrftypes, " F(19) " AS prosrc, NULL::text AS probin, NULL::text AS prosqlbody, "
     "NULL::text[] AS proconfig, NULL::text[] AS proacl" FROM_LINES("procedures");
 
-// What stands behind the fields: ;arguments;identity arguments, = the same;result
+// The rest of a line, behind the fields: ;arguments;identity arguments, = the same;result
 #define BEHIND "substr(l, strpos(l, ' ;') + 2)"
 constexpr std::string_view kRoutineTextQuery =
     "SELECT scyper_oid, scyper_result, scyper_arguments, scyper_identity_arguments, scyper_definition "

@@ -10,7 +10,6 @@
 #include "bind/make.h"
 #include "plan/access_path.h"
 #include "plan/expressions.h"
-#include "storage/statistics.h"
 #include "types/datum_text.h"
 
 namespace scyper::query {
@@ -29,13 +28,6 @@ struct ListCondition {
   SqlType element;
   double count = 0;  // 0: not known
 };
-
-// What a value is after casts that change its type.
-const BoundExpr& without_casts(const BoundExpr& expr) {
-  const BoundExpr* e = &expr;
-  while (e->kind == BoundKind::kCast) e = e->args[0].get();
-  return *e;
-}
 
 bool is_equality_of(const BoundExpr& e, const BoundExpr& value) {
   return e.kind == BoundKind::kBuiltin && e.builtin->op == BuiltinOp::kEqual && same(*e.args[0], value);
@@ -89,18 +81,19 @@ class ListLookups {
 
   void run() {
     if (!query_.joins.empty()) return;
-    const bool is_volatile_query =
-        std::any_of(query_.where.begin(), query_.where.end(), [](const BoundPtr& e) { return is_volatile(*e); });
-    if (is_volatile_query) return;
     const size_t count = query_.where.size();
     for (size_t i = 0; i < count; ++i) {
       const std::optional<ListCondition> list = list_condition(*query_.where[i]);
       const Relation* relation = list.has_value() ? relation_of(i, *list) : nullptr;
-      if (relation != nullptr) try_join(i, *list, *relation);
+      if (relation != nullptr && !has_volatile_condition()) try_join(i, *list, *relation);
     }
   }
 
  private:
+  bool has_volatile_condition() const {
+    return std::any_of(query_.where.begin(), query_.where.end(), [](const BoundPtr& e) { return is_volatile(*e); });
+  }
+
   // The table whose rows are asked; null: the condition is about more than that.
   const Relation* relation_of(size_t conjunct, const ListCondition& list) const {
     std::set<uint32_t> used, of_value;
@@ -166,16 +159,13 @@ class ListLookups {
   }
 
   static bool finds_few(const Relation& relation, const AccessPath& path, double count) {
-    const auto statistics = relation.table->statistics();
-    const auto rows = static_cast<double>(relation.table->live_tuples());
     double found = std::max(1.0, count);
     if (path.kind != AccessKind::kPoint) {
-      if (statistics == nullptr || statistics->sampled == 0) return true;
-      found *= rows;
-      for (const KeyPart& part : path.equal)
-        if (part.column < statistics->columns.size()) found /= std::max(1.0, statistics->columns[part.column].distinct);
+      const std::optional<double> each = rows_of_equal(path, *relation.table);
+      if (!each.has_value()) return true;
+      found *= *each;
     }
-    return found <= std::max(kRowsMax, rows * kRowsShare);
+    return found <= std::max(kRowsMax, static_cast<double>(relation.table->live_tuples()) * kRowsShare);
   }
 
   // Takes the values out of the condition.

@@ -78,12 +78,6 @@ Status cannot_change(DmlKind kind, const View& view, const std::string& detail) 
                                         " trigger or an unconditional ON ", verb.event, " DO INSTEAD rule."));
 }
 
-bool holds_subquery(const BoundExpr& expr) {
-  bool has = false;
-  visit(expr, [&](const BoundExpr& e) { has |= e.query != nullptr; });
-  return has;
-}
-
 // Columns of `relation` become what they stand for.
 void substitute(uint32_t relation, const std::vector<ViewTarget::Column>& columns, BoundExpr* expr) {
   RelationWalk walk;
@@ -246,7 +240,7 @@ StatusOr<uint32_t> Binder::shown_column(const BoundDml& dml, size_t number) cons
 // A column of the view, for a place of its own: a subquery may stand in the statement once.
 StatusOr<BoundPtr> Binder::view_column(ViewTarget* view, uint32_t number, DmlKind kind) {
   ViewTarget::Column& column = view->columns[number];
-  const bool has_query = holds_subquery(*column.value);
+  const bool has_query = has_subquery(*column.value);
   if (!has_query || !std::exchange(column.is_used, true)) return clone(*column.value);
   SCYPER_ASSIGN_OR_RETURN(auto again, view_target(*view->view, "", {kind, event_of(kind), 0}));
   rename(again->base_id, view->base_id, again->columns[number].value.get());
@@ -281,8 +275,7 @@ StatusOr<std::vector<BoundPtr>> Binder::visible_through(ViewTarget* view, uint32
     if (condition.where.empty()) continue;
     for (auto& conjunct : condition.where) rename(view->base_id, row, conjunct.get());
     std::vector<BoundPtr> args;
-    args.push_back(condition.where.size() == 1 ? std::move(condition.where[0])
-                                               : join_conditions(BoundKind::kAnd, std::move(condition.where), -1));
+    args.push_back(join_conditions(BoundKind::kAnd, std::move(condition.where), -1));
     args.push_back(make_text_constant(make_type(TypeId::kText), bare_text(condition.view->name), -1));
     SCYPER_ASSIGN_OR_RETURN(BoundPtr test, make_call(" visible_row", std::move(args), -1));
     tests.push_back(std::move(test));
@@ -312,8 +305,7 @@ Status Binder::bind_view_checks(BoundDml* dml) {
     for (auto& conjunct : where) rename(view->base_id, row->id, conjunct.get());
     check.condition = make_expr(BoundKind::kIsTruth, make_type(TypeId::kBool), false, -1);
     check.condition->index = 1;
-    check.condition->args.push_back(where.size() == 1 ? std::move(where[0])
-                                                      : join_conditions(BoundKind::kAnd, std::move(where), -1));
+    check.condition->args.push_back(join_conditions(BoundKind::kAnd, std::move(where), -1));
     check.sqlstate = "44000";
     check.message =
         absl::StrCat("new row violates check option for view \"", bare_text(view->conditions[i].view->name), "\"");

@@ -152,6 +152,7 @@ class Generator {
   void gen_sorted(const BoundQuery& query, const std::function<void(const Consumer&)>& produce, const Consumer& consume,
                   size_t ordered_items);
   Consumer deduplicated(const BoundQuery& query, const Consumer& consume);
+  Reg gen_count(const BoundExpr* expr, int64_t otherwise);
   Consumer limited(const BoundQuery& query, Block done, const Consumer& consume);
   std::set<uint32_t> known_relations() const;
   // Runs `body` once per row of FROM that satisfies WHERE.

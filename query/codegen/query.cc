@@ -97,15 +97,20 @@ void Generator::gen_unsorted(const BoundQuery& query, JoinPlan* plan, const Cons
   gen_joins(plan, [&] { consume(gen_outputs(query, true)); });
 }
 
+// The number of LIMIT or OFFSET. `otherwise`: there is none, or it is NULL.
+ir::Reg Generator::gen_count(const BoundExpr* expr, int64_t otherwise) {
+  if (expr == nullptr) return constant(Type::kI64, otherwise);
+  const Value value = gen(*expr);
+  return value.null == ir::kNoReg ? value.a : b_.select(value.null, constant(Type::kI64, otherwise), value.a);
+}
+
 // LIMIT and OFFSET: counts rows, jumps to done when enough have passed. The counters are set up here, before any loop.
 Generator::Consumer Generator::limited(const BoundQuery& query, Block done, const Consumer& consume) {
   if (query.limit == nullptr && query.offset == nullptr) return consume;
   auto counter = [&](const BoundExpr* expr, int64_t otherwise, RuntimeError negative) {
     Reg left = b_.new_variable(Type::kI64);
-    Value value = expr == nullptr ? Value{} : gen(*expr);
     if (expr == nullptr) return left;
-    Reg given = value.a;
-    if (value.null != ir::kNoReg) given = b_.select(value.null, constant(Type::kI64, otherwise), given);
+    Reg given = gen_count(expr, otherwise);
     Block next = b_.new_block();
     b_.branch(b_.compare(Op::kLt, given, constant(Type::kI64, 0)), raise_block(negative), next, 2);
     b_.set_block(next);
@@ -179,13 +184,8 @@ void Generator::gen_sorted(const BoundQuery& query, const std::function<void(con
   std::vector<SortKey> keys;
   for (const auto& item : query.order)
     keys.push_back({item.output, static_cast<uint8_t>(item.descending), static_cast<uint8_t>(item.nulls_first), 0});
-  const auto count_of = [&](const BoundExpr* expr, int64_t otherwise) {
-    Value value = expr == nullptr ? Value{} : gen(*expr);
-    if (expr == nullptr) return constant(Type::kI64, otherwise);
-    return value.null == ir::kNoReg ? value.a : b_.select(value.null, constant(Type::kI64, otherwise), value.a);
-  };
   Reg limit = ir::kNoReg, offset = ir::kNoReg;
-  if (ordered_items > 0) limit = count_of(query.limit.get(), INT64_MAX), offset = count_of(query.offset.get(), 0);
+  if (ordered_items > 0) limit = gen_count(query.limit.get(), INT64_MAX), offset = gen_count(query.offset.get(), 0);
   Block found = b_.new_block();
   produce([&](const Values& values) {
     check(b_.call(k_rt_rows_append, {context(), rows, store_row(values)}));

@@ -17,13 +17,7 @@ constexpr int kGoodAccess = 10;  // AccessPath::score of an equality on an index
 // Estimated rows that one lookup through the step's path finds; 1 where statistics do not tell.
 double rows_of_lookup(const JoinStep& step) {
   if (step.kind != JoinStep::Kind::kTable || step.path.kind == AccessKind::kPoint) return 1;
-  const storage::Table& table = *step.entry->relation->table;
-  const auto statistics = table.statistics();
-  if (statistics == nullptr || statistics->sampled == 0) return 1;
-  double rows = static_cast<double>(table.live_tuples());
-  for (const KeyPart& part : step.path.equal)
-    if (part.column < statistics->columns.size()) rows /= std::max(1.0, statistics->columns[part.column].distinct);
-  return std::max(1.0, rows);
+  return std::max(1.0, rows_of_equal(step.path, *step.entry->relation->table).value_or(1));
 }
 
 // Queries on snapshots are planned again as tables grow. For them a range of so many rows is compared with a scan,
@@ -72,14 +66,9 @@ double wanted_rows(const BoundQuery& query, bool is_one_row) {
 double peers_of_row(const BoundQuery& query, const JoinPlan& plan) {
   if (query.order.empty() || plan.ordered) return 0;
   const storage::Table& table = *plan.steps[0].entry->relation->table;
-  const auto statistics = table.statistics();
-  auto rows = static_cast<double>(table.live_tuples());
-  if (statistics == nullptr || statistics->sampled == 0) return rows;
-  for (size_t i = 0; i < plan.ordered_items; ++i) {
-    const uint32_t column = query.outputs[query.order[i].output].expr->index;
-    if (column < statistics->columns.size()) rows /= std::max(1.0, statistics->columns[column].distinct);
-  }
-  return rows;
+  std::vector<uint32_t> columns;
+  for (size_t i = 0; i < plan.ordered_items; ++i) columns.push_back(query.outputs[query.order[i].output].expr->index);
+  return storage::rows_of_one_value(table, columns).value_or(static_cast<double>(table.live_tuples()));
 }
 
 // Whether the first rows of the first table, in the order that is asked for or in any, are all that the query needs.
@@ -115,10 +104,9 @@ bool has_simple_shape(const BoundQuery& query) {
 
 bool is_long(const BoundQuery& query, const JoinPlan& plan) {
   constexpr double kRowsMax = 5000;  // some 100 ns a row
-  if (stops_early(query, plan, /*is_one_row=*/false)) return false;
   double rows = 1;
   for (const JoinStep& step : plan.steps) rows *= rows_of_lookup(step);
-  return rows > kRowsMax;
+  return rows > kRowsMax && !stops_early(query, plan, /*is_one_row=*/false);
 }
 
 // Point accesses and small joins through indexes need no planning: the pipeline of join_plan.h runs them as they are

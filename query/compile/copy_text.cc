@@ -6,6 +6,7 @@
 #include "base/whole_characters.h"
 #include "parse/text.h"
 #include "query/value_text.h"
+#include "types/digits.h"
 
 namespace scyper::query {
 
@@ -15,12 +16,6 @@ constexpr size_t kContextBytesMax = 100;
 
 Status bad_format(std::string_view message) { return sql_error("22P04", message); }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 
 // The character that a backslash and `c` stand for, where that is not `c`; else '\0'.
@@ -52,9 +47,9 @@ char decode_escape(std::string_view text, size_t* at) {
       value = value * 8 + (text[(*at)++] - '0');
     return static_cast<char>(value & 0xFF);
   }
-  if (c == 'x' && *at < text.size() && hex_digit(text[*at]) >= 0) {
-    int value = hex_digit(text[(*at)++]);
-    if (*at < text.size() && hex_digit(text[*at]) >= 0) value = value * 16 + hex_digit(text[(*at)++]);
+  if (c == 'x' && *at < text.size() && hex_value_of(text[*at]) >= 0) {
+    int value = hex_value_of(text[(*at)++]);
+    if (*at < text.size() && hex_value_of(text[*at]) >= 0) value = value * 16 + hex_value_of(text[(*at)++]);
     return static_cast<char>(value);
   }
   const char control = control_of(c);

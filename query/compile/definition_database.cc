@@ -49,25 +49,32 @@ Status no_database(const std::string& name) {
   return sql_error("3D000", absl::StrCat("database \"", name, "\" does not exist"));
 }
 
-// Its value as the session that begins with it will have it. nullopt: it is taken away.
-StatusOr<std::optional<std::string>> initial_value(const ast::SetStatement& set) {
-  if (set.action == ast::SetAction::kReset || set.action == ast::SetAction::kSetDefault)
-    return std::optional<std::string>();
-  if (set.action != ast::SetAction::kSet)
+struct InitialSetting {
+  std::string name;
+  std::optional<std::string> value;  // nullopt: sessions begin with the default
+};
+
+// 55P02: a session cannot begin with a value of this setting. Errors of its value are read_setting's.
+Status check_initial(const Setting& setting, const std::string& value) {
+  const bool is_of_transaction = setting.name.starts_with("transaction_");
+  if (is_of_transaction || setting.kind == SettingKind::kSessionRole || setting.name == "client_encoding")
+    return sql_error(
+        "55P02", absl::StrCat("parameter \"", std::string(setting.name), "\" cannot be set by ALTER ROLE or DATABASE"));
+  return read_setting(setting, value).status();
+}
+
+StatusOr<InitialSetting> initial_setting(const ast::SetStatement& set) {
+  const bool is_reset = set.action == ast::SetAction::kReset || set.action == ast::SetAction::kSetDefault;
+  if (!is_reset && set.action != ast::SetAction::kSet)
     return with_hint(sql_error("0A000", "SET ... FROM CURRENT of a role or a database is not supported"),
                      "Write the value.");
   const Setting* setting = find_setting(set.name);
-  if (setting == nullptr) {
-    SCYPER_RETURN_IF_ERROR(check_custom_setting(set.name));
-    return std::optional<std::string>(setting_value(set));
-  }
-  const bool is_of_transaction = setting->name.starts_with("transaction_");
-  if (is_of_transaction || setting->kind == SettingKind::kSessionRole || setting->name == "client_encoding")
-    return sql_error("55P02", absl::StrCat("parameter \"", std::string(setting->name),
-                                           "\" cannot be set by ALTER ROLE or DATABASE"));
-  const std::string value = setting_value(set);
-  SCYPER_RETURN_IF_ERROR(read_setting(*setting, value).status());
-  return std::optional<std::string>(value);
+  if (setting == nullptr) SCYPER_RETURN_IF_ERROR(check_custom_setting(set.name));
+  InitialSetting initial{setting == nullptr ? set.name : std::string(setting->name), std::nullopt};
+  if (is_reset) return initial;
+  initial.value = setting_value(set);
+  if (setting != nullptr) SCYPER_RETURN_IF_ERROR(check_initial(*setting, *initial.value));
+  return initial;
 }
 
 // A database that cannot be made: what a user does instead.
@@ -106,10 +113,8 @@ Status Definer::alter_settings(const ast::AlterSettingsStatement& alter, ResultS
   }
   if (alter.set->action == ast::SetAction::kSetTransaction)
     return sql_error("0A000", "SET TRANSACTION of a role or a database is not supported");
-  SCYPER_ASSIGN_OR_RETURN(std::optional<std::string> value, initial_value(*alter.set));
-  const Setting* setting = find_setting(alter.set->name);
-  if (setting == nullptr) SCYPER_RETURN_IF_ERROR(check_custom_setting(alter.set->name));
-  next().database.set(key, setting == nullptr ? alter.set->name : std::string(setting->name), std::move(value));
+  SCYPER_ASSIGN_OR_RETURN(InitialSetting initial, initial_setting(*alter.set));
+  next().database.set(key, initial.name, std::move(initial.value));
   return Status();
 }
 

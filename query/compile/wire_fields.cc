@@ -1,23 +1,10 @@
 #include "query/wire_fields.h"
 
+#include "types/big_endian.h"
+
 namespace scyper::query {
 
-namespace {
-
-template <typename T>
-void append_big_endian(std::string* out, T value) {
-  for (int shift = 8 * static_cast<int>(sizeof(T)) - 8; shift >= 0; shift -= 8) {
-    out->push_back(static_cast<char>(static_cast<uint64_t>(value) >> shift));
-  }
-}
-
-}  // namespace
-
-uint64_t WireReader::read_number(size_t bytes) {
-  uint64_t value = 0;
-  for (char c : read_bytes(bytes)) value = value << 8 | static_cast<unsigned char>(c);
-  return value;
-}
+uint64_t WireReader::read_number(size_t bytes) { return big_endian_of(read_bytes(bytes)); }
 
 uint8_t WireReader::read_byte() { return static_cast<uint8_t>(read_number(1)); }
 int16_t WireReader::read_int16() { return static_cast<int16_t>(read_number(2)); }
@@ -47,9 +34,9 @@ std::string_view WireReader::read_bytes(size_t size) {
   return bytes;
 }
 
-void WireWriter::put_int16(int16_t value) { append_big_endian(out_, value); }
-void WireWriter::put_int32(int32_t value) { append_big_endian(out_, value); }
-void WireWriter::put_int64(int64_t value) { append_big_endian(out_, value); }
+void WireWriter::put_int16(int16_t value) { append_big_endian(out_, static_cast<uint64_t>(value), sizeof value); }
+void WireWriter::put_int32(int32_t value) { append_big_endian(out_, static_cast<uint64_t>(value), sizeof value); }
+void WireWriter::put_int64(int64_t value) { append_big_endian(out_, static_cast<uint64_t>(value), sizeof value); }
 
 void WireWriter::put_string(std::string_view text) {
   out_->append(text.substr(0, text.find('\0')));

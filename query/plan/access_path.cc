@@ -9,6 +9,7 @@
 #include "bind/make.h"
 #include "plan/scan_condition.h"
 #include "query/local_indexes.h"
+#include "storage/statistics.h"
 #include "types/ordered_bytes.h"
 
 namespace scyper::query {
@@ -273,6 +274,12 @@ bool implies(const std::vector<const BoundExpr*>& conjuncts, const std::vector<B
     }
   }
   return true;
+}
+
+std::optional<double> rows_of_equal(const AccessPath& path, const storage::Table& table) {
+  std::vector<uint32_t> columns;
+  for (const KeyPart& part : path.equal) columns.push_back(part.column);
+  return storage::rows_of_one_value(table, columns);
 }
 
 AccessPath choose_access(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -65,5 +66,7 @@ enum class PrefixUse : uint8_t {
 AccessPath choose_access(const Relation& relation, const std::vector<const BoundExpr*>& conjuncts,
                          const std::set<uint32_t>& bound, const WantedOrder& order,
                          PrefixUse prefixes = PrefixUse::kNone);
+// Estimated rows of the table that the equalities of the path leave. nullopt: the table has no statistics yet.
+std::optional<double> rows_of_equal(const AccessPath& path, const storage::Table& table);
 
 }  // namespace scyper::query

@@ -9,12 +9,6 @@ namespace scyper::query {
 
 namespace {
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
-
-const BoundExpr& without_casts(const BoundExpr& expr) {
-  const BoundExpr* e = &expr;
-  while (e->kind == BoundKind::kCast) e = e->args[0].get();
-  return *e;
-}
 }  // namespace
 
 DistinctRows::DistinctRows(const Estimator& estimator, const PlanNode& node)

@@ -44,12 +44,6 @@ bool is_text_value(const BoundExpr& expr) {
          (is_string(expr.type.id) || expr.type.id == TypeId::kUnknown);
 }
 
-const BoundExpr& without_casts(const BoundExpr& expr) {
-  const BoundExpr* e = &expr;
-  while (e->kind == BoundKind::kCast) e = e->args[0].get();
-  return *e;
-}
-
 }  // namespace
 
 void Estimator::add(const Plan& plan) {

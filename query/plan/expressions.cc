@@ -10,6 +10,12 @@
 
 namespace scyper::query {
 
+const BoundExpr& without_casts(const BoundExpr& expr) {
+  const BoundExpr* e = &expr;
+  while (e->kind == BoundKind::kCast) e = e->args[0].get();
+  return *e;
+}
+
 void rewrite(BoundPtr* expr, const Rewriter& f) {
   check_stack();
   poll_work();

@@ -14,6 +14,8 @@ using Rewriter = std::function<bool(BoundPtr*)>;
 void rewrite(BoundPtr* expr, const Rewriter& f);
 void rewrite(BoundQuery* query, const Rewriter& f);
 
+// The expression within the casts around it.
+const BoundExpr& without_casts(const BoundExpr& expr);
 bool has_subquery(const BoundExpr& expr);
 // Contains a function whose result changes from call to call, or that may do anything. Subqueries that run once for the
 // whole statement do not count.

@@ -33,7 +33,7 @@ bool keeps_value(const BoundExpr& cast) {
   return to.precision == 0 || (to.scale >= number.scale && to.precision - to.scale >= number.precision - number.scale);
 }
 
-const BoundExpr& without_casts(const BoundExpr& expr) {
+const BoundExpr& without_lossless_casts(const BoundExpr& expr) {
   const BoundExpr* e = &expr;
   while (e->kind == BoundKind::kCast && keeps_value(*e)) e = e->args[0].get();
   return *e;
@@ -148,7 +148,7 @@ class ConditionFinder {
   }
 
   const BoundExpr* own_column(const BoundExpr& expr) const {
-    const BoundExpr& e = without_casts(expr);
+    const BoundExpr& e = without_lossless_casts(expr);
     return e.kind == BoundKind::kColumn && e.relation == relation_.id ? &e : nullptr;
   }
 
@@ -171,7 +171,7 @@ class ConditionFinder {
     const BoundExpr& text =
         expr.kind == BoundKind::kCast && expr.args[0]->type.id == TypeId::kChar ? *expr.args[0] : expr;
     const BoundExpr* column = own_column(text);
-    const BoundExpr& constant = without_casts(pattern);
+    const BoundExpr& constant = without_lossless_casts(pattern);
     if (column == nullptr || !is_string(column->type.id) || constant.kind != BoundKind::kConst ||
         constant.value.null != 0 || !is_text(constant.type.id))
       return std::nullopt;
@@ -194,7 +194,7 @@ class ConditionFinder {
     const bool cuts_blanks = side.kind == BoundKind::kCast && side.args[0]->type.id == TypeId::kChar &&
                              is_string(side.type.id) && side.type.length < 0;
     const BoundExpr* column = own_column(cuts_blanks ? *side.args[0] : side);
-    const BoundExpr& bound = without_casts(other);
+    const BoundExpr& bound = without_lossless_casts(other);
     const bool is_plain = (bound.kind == BoundKind::kConst && bound.value.null == 0) ||
                           bound.kind == BoundKind::kVariable ||
                           (bound.kind == BoundKind::kColumn && bound.relation != relation_.id);

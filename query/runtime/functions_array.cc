@@ -191,10 +191,8 @@ SCYPER_FUNCTION(string_to_array) {
   std::vector<std::string_view> parts;
   if (!text.empty() && args[1].null) {
     for (size_t i = 0; i < text.size();) {
-      size_t size = 1;
-      while (i + size < text.size() && (static_cast<unsigned char>(text[i + size]) & 0xc0) == 0x80) size++;
-      parts.push_back(text.substr(i, size));
-      i += size;
+      parts.push_back(first_character(text.substr(i)));
+      i += parts.back().size();
     }
   } else if (!text.empty()) {
     std::string_view separator = text_of(args[1]);

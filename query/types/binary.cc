@@ -15,19 +15,6 @@ namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
 
-int hex_digit(char c) noexcept {
-  if (is_digit(c)) return c - '0';
-  char lower = to_lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-// The character that text starts with.
-std::string_view first_character(std::string_view text) noexcept {
-  size_t size = 1;
-  while (size < text.size() && (static_cast<uint8_t>(text[size]) & 0xc0) == 0x80) ++size;
-  return text.substr(0, size);
-}
-
 // Digits in pairs, white space between them; room for half of the text at `out`. Moves it to the end.
 ValueError read_hex(std::string_view text, char** out, std::string_view* word) noexcept {
   for (size_t i = 0; i < text.size();) {
@@ -35,10 +22,10 @@ ValueError read_hex(std::string_view text, char** out, std::string_view* word) n
       ++i;
       continue;
     }
-    int high = hex_digit(text[i]);
+    int high = hex_value_of(text[i]);
     if (high < 0) return *word = first_character(text.substr(i)), ValueError::kHexDigit;
     if (++i == text.size()) return ValueError::kHexOdd;
-    int low = hex_digit(text[i]);
+    int low = hex_value_of(text[i]);
     if (low < 0) return *word = first_character(text.substr(i)), ValueError::kHexDigit;
     ++i;
     *(*out)++ = static_cast<char>(high << 4 | low);
@@ -89,7 +76,7 @@ ValueError uuid_parse(std::string_view text, Datum* out) noexcept {
   uint8_t bytes[kUuidBytes];
   for (size_t i = 0; i < kUuidBytes; ++i) {
     if (at + 2 > text.size()) return ValueError::kInvalidText;
-    int high = hex_digit(text[at]), low = hex_digit(text[at + 1]);
+    int high = hex_value_of(text[at]), low = hex_value_of(text[at + 1]);
     if (high < 0 || low < 0) return ValueError::kInvalidText;
     bytes[i] = static_cast<uint8_t>(high << 4 | low);
     at += 2;

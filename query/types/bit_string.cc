@@ -2,19 +2,20 @@
 
 #include <algorithm>
 
+#include "types/big_endian.h"
 #include "types/digits.h"
+#include "types/text.h"
 
 namespace scyper::query {
 
 namespace {
 
 constexpr size_t kGroupBits = 7;
+constexpr size_t kLengthBytes = 4;               // in the binary format
 constexpr int64_t kMaxBits = INT32_MAX - 8 + 1;  // PostgreSQL's VARBITMAXLEN
 
-Status wrong_digit(std::string_view text, size_t at, const char* kind) {
-  size_t size = 1;  // of the character
-  while (at + size < text.size() && (static_cast<unsigned char>(text[at + size]) & 0xc0) == 0x80) ++size;
-  return sql_error("22P02", "\"" + std::string(text.substr(at, size)) + "\" is not a valid " + kind + " digit");
+Status wrong_digit(std::string_view rest, const char* kind) {
+  return sql_error("22P02", "\"" + std::string(first_character(rest)) + "\" is not a valid " + kind + " digit");
 }
 
 Status wrong_length(size_t size, bool varies, int32_t length) {
@@ -63,7 +64,7 @@ Status bits_parse(std::string_view text, bool varies, int32_t length, std::strin
   bits->clear();
   for (size_t i = 0; i < text.size(); ++i) {
     const int value = is_hex ? hex_value_of(text[i]) : text[i] - '0';
-    if (value < 0 || value > (is_hex ? 15 : 1)) return wrong_digit(text, i, is_hex ? "hexadecimal" : "binary");
+    if (value < 0 || value > (is_hex ? 15 : 1)) return wrong_digit(text.substr(i), is_hex ? "hexadecimal" : "binary");
     for (int bit = is_hex ? 3 : 0; bit >= 0; --bit) *bits += (value >> bit & 1) != 0 ? '1' : '0';
   }
   return absl::OkStatus();
@@ -78,10 +79,8 @@ Status bits_fit(std::string bits, bool varies, int32_t length, bool is_explicit,
 }
 
 Status bits_receive(std::string_view sent, bool varies, int32_t length, std::string* bits) {
-  constexpr size_t kLengthBytes = 4;
   if (sent.size() < kLengthBytes) return sql_error("08P01", "insufficient data left in message");
-  uint32_t size = 0;
-  for (size_t i = 0; i < kLengthBytes; ++i) size = size << 8 | static_cast<unsigned char>(sent[i]);
+  const auto size = static_cast<uint32_t>(big_endian_of(sent.substr(0, kLengthBytes)));
   sent.remove_prefix(kLengthBytes);
   if (size > static_cast<uint32_t>(kMaxBits) || sent.size() != (size + 7) / 8)
     return sql_error("22P03", "invalid length in external bit string");
@@ -93,7 +92,7 @@ Status bits_receive(std::string_view sent, bool varies, int32_t length, std::str
 }
 
 void bits_send(std::string* out, std::string_view bits) {
-  for (int shift = 24; shift >= 0; shift -= 8) *out += static_cast<char>(bits.size() >> shift & 0xff);
+  append_big_endian(out, bits.size(), kLengthBytes);
   std::string packed((bits.size() + 7) / 8, '\0');
   for (size_t i = 0; i < bits.size(); ++i)
     if (bits[i] == '1') packed[i / 8] = static_cast<char>(packed[i / 8] | 0x80 >> (i % 8));

@@ -6,6 +6,7 @@
 
 #include "types/digits.h"
 #include "types/json_text.h"
+#include "types/text.h"
 
 namespace scyper::query {
 
@@ -52,12 +53,6 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 // What counts as a part of a wrong token.
 bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || static_cast<uint8_t>(c) >= 0x80; }
-
-size_t character_bytes(std::string_view text, size_t at) {
-  size_t size = 1;
-  while (at + size < text.size() && (static_cast<uint8_t>(text[at + size]) & 0xc0) == 0x80) size++;
-  return size;
-}
 
 constexpr const char* kLowMustFollow = "Unicode low surrogate must follow a high surrogate.";
 
@@ -189,8 +184,7 @@ Status JsonParser::escape() {
   if (high_surrogate_ != 0) return wrong(kLowMustFollow);
   const size_t which = kEscapes.find(c);
   if (which == std::string_view::npos)
-    return wrong("Escape sequence \"\\" + std::string(text_.substr(at_, character_bytes(text_, at_))) +
-                 "\" is invalid.");
+    return wrong("Escape sequence \"\\" + std::string(first_character(text_.substr(at_))) + "\" is invalid.");
   string_.push_back(kMeanings[which]);
   return absl::OkStatus();
 }

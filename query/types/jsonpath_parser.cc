@@ -6,6 +6,7 @@
 #include "types/jsonpath.h"
 #include "types/jsonpath_scanner.h"
 #include "types/number_memory.h"
+#include "types/text.h"
 
 // jsonpath_gram.y by recursive descent: an error is found at the token where PostgreSQL's parser finds it.
 namespace scyper::query {
@@ -167,11 +168,9 @@ class Parser {
     static constexpr std::string_view kFlags = "ismxq";
     const size_t unknown = given.find_first_not_of(kFlags);
     if (unknown != std::string_view::npos) {
-      size_t size = 1;
-      while (unknown + size < given.size() && (static_cast<uint8_t>(given[unknown + size]) & 0xc0) == 0x80) size++;
-      return with_detail(
-          sql_error("42601", "invalid input syntax for type jsonpath"),
-          "Unrecognized flag character \"" + std::string(given.substr(unknown, size)) + "\" in LIKE_REGEX predicate.");
+      const std::string flag(first_character(given.substr(unknown)));
+      return with_detail(sql_error("42601", "invalid input syntax for type jsonpath"),
+                         "Unrecognized flag character \"" + flag + "\" in LIKE_REGEX predicate.");
     }
     for (char flag : kFlags)
       if (given.find(flag) != std::string_view::npos) regex->flags.push_back(flag);

@@ -62,12 +62,6 @@ constexpr Operator kOperators[] = {
     {"!", PathToken::kNot},
 };
 
-int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
-  const char lower = to_lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 Status surrogate_error(const char* detail) {
   return with_detail(sql_error("22P02", "invalid input syntax for type jsonpath"), detail);
 }
@@ -236,7 +230,7 @@ Status PathScanner::take_escape() {
   }
   if (c == 'u') return take_unicode();
   if (c == 'x') {
-    const int high = has(2) ? hex_value(peek(2)) : -1, low = has(3) ? hex_value(peek(3)) : -1;
+    const int high = has(2) ? hex_value_of(peek(2)) : -1, low = has(3) ? hex_value_of(peek(3)) : -1;
     if (high < 0 || low < 0) {
       shown_ = text_.substr(at_, high < 0 ? 2 : 3);
       return error("invalid hex character sequence");
@@ -260,8 +254,8 @@ Status PathScanner::take_unicode() {
     uint32_t code = 0;
     const bool braces = peek(2) == '{';
     const size_t digits_max = braces ? 6 : 4, first = braces ? 3 : 2;
-    for (size = first; size < first + digits_max && has(size) && hex_value(peek(size)) >= 0; size++)
-      code = code * 16 + static_cast<uint32_t>(hex_value(peek(size)));
+    for (size = first; size < first + digits_max && has(size) && hex_value_of(peek(size)) >= 0; size++)
+      code = code * 16 + static_cast<uint32_t>(hex_value_of(peek(size)));
     if (braces ? size == first || peek(size) != '}' : size < first + digits_max) {
       shown_ = text_.substr(start, at_ + size - start);
       return error("invalid unicode sequence");

@@ -1,5 +1,6 @@
 #include "types/money.h"
 
+#include "types/big_endian.h"
 #include "types/digits.h"
 
 namespace scyper::query {
@@ -79,16 +80,11 @@ std::string group_words(uint64_t value) {
 
 }  // namespace
 
-int64_t cents_of_bytes(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
-  return static_cast<int64_t>(value ^ uint64_t{1} << 63);
-}
+int64_t cents_of_bytes(std::string_view bytes) { return ordered_integer_of(bytes); }
 
 std::string bytes_of_cents(int64_t cents) {
-  const uint64_t value = static_cast<uint64_t>(cents) ^ uint64_t { 1 } << 63;
   std::string bytes;
-  for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xff);
+  append_ordered_integer(&bytes, cents, sizeof cents);
   return bytes;
 }
 

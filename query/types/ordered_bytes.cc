@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "storage/time_modifier.h"
+#include "types/big_endian.h"
 #include "types/bit_string.h"
 #include "types/datetime.h"
 #include "types/decimal.h"
@@ -78,18 +79,13 @@ Status parse_money(const SqlType&, std::string_view text, std::string* bytes) {
 void append_money(std::string* out, const SqlType&, std::string_view bytes) {
   *out += money_text(cents_of_bytes(bytes));
 }
-// The sign of an integer on the wire stands as it is, in the normal form it is turned around.
-void turn_sign(std::string* bytes) { bytes->front() = static_cast<char>(bytes->front() ^ 0x80); }
 Status receive_money(const SqlType&, std::string_view sent, std::string* bytes) {
   if (sent.size() != sizeof(int64_t)) return sql_error("08P01", "insufficient data left in message");
-  *bytes = std::string(sent);
-  turn_sign(bytes);
+  *bytes = bytes_of_cents(static_cast<int64_t>(big_endian_of(sent)));
   return absl::OkStatus();
 }
 void send_money(std::string* out, const SqlType&, std::string_view bytes) {
-  std::string sent(bytes);
-  turn_sign(&sent);
-  *out += sent;
+  append_big_endian(out, static_cast<uint64_t>(cents_of_bytes(bytes)), sizeof(int64_t));
 }
 
 int64_t now() {
@@ -115,20 +111,17 @@ Status receive_timetz(const SqlType& type, std::string_view sent, std::string* b
   constexpr size_t kTimeBytes = 8, kZoneBytes = 4;
   constexpr int32_t kMostWest = 16 * 3600;  // PostgreSQL's TZDISP_LIMIT
   if (sent.size() != kTimeBytes + kZoneBytes) return sql_error("08P01", "insufficient data left in message");
-  uint64_t time = 0;
-  uint32_t west = 0;
-  for (const char byte : sent.substr(0, kTimeBytes)) time = time << 8 | static_cast<unsigned char>(byte);
-  for (const char byte : sent.substr(kTimeBytes)) west = west << 8 | static_cast<unsigned char>(byte);
+  const uint64_t time = big_endian_of(sent.substr(0, kTimeBytes));
   if (time > static_cast<uint64_t>(kMicrosPerDay)) return sql_error("22008", "time out of range");
-  const auto zone = static_cast<int32_t>(west);
+  const auto zone = static_cast<int32_t>(big_endian_of(sent.substr(kTimeBytes)));
   if (zone <= -kMostWest || zone >= kMostWest) return sql_error("22009", "time zone displacement out of range");
   *bytes = bytes_of_zoned_time({round_time(static_cast<int64_t>(time), second_digits(type)), zone});
   return absl::OkStatus();
 }
 void send_timetz(std::string* out, const SqlType&, std::string_view bytes) {
   const ZonedTime time = zoned_time_of_bytes(bytes);
-  for (int shift = 56; shift >= 0; shift -= 8) *out += static_cast<char>(time.time >> shift & 0xff);
-  for (int shift = 24; shift >= 0; shift -= 8) *out += static_cast<char>(time.west >> shift & 0xff);
+  append_big_endian(out, static_cast<uint64_t>(time.time), sizeof time.time);
+  append_big_endian(out, static_cast<uint64_t>(time.west), sizeof time.west);
 }
 
 Status parse_range(const SqlType& type, std::string_view text, std::string* bytes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "types/big_endian.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/digits.h"
@@ -28,8 +29,7 @@ void put_bound(std::string* out, const RangeBound& bound, bool is_lower) {
     return;
   }
   *out += kFinite;
-  const uint64_t turned = static_cast<uint64_t>(bound.value) ^ uint64_t { 1 } << 63;
-  for (size_t i = kValueBytes; i-- > 0;) *out += static_cast<char>(turned >> (i * 8) & 0xff);
+  append_ordered_integer(out, bound.value, kValueBytes);
   *out += static_cast<char>(bound.is_inclusive == is_lower ? 0 : 1);
 }
 
@@ -38,9 +38,7 @@ RangeBound take_bound(std::string_view* bytes, bool is_lower) {
   bound.is_infinite = bytes->front() != kFinite;
   bytes->remove_prefix(1);
   if (bound.is_infinite) return bound;
-  uint64_t turned = 0;
-  for (const char byte : bytes->substr(0, kValueBytes)) turned = turned << 8 | static_cast<unsigned char>(byte);
-  bound.value = static_cast<int64_t>(turned ^ uint64_t{1} << 63);
+  bound.value = ordered_integer_of(bytes->substr(0, kValueBytes));
   bound.is_inclusive = ((*bytes)[kValueBytes] == 0) == is_lower;
   bytes->remove_prefix(kValueBytes + 1);
   return bound;
@@ -125,8 +123,7 @@ void append_bound(std::string* out, TypeId element, const RangeBound& bound) {
 
 Status receive_bound(TypeId element, std::string_view* sent, RangeBound* out) {
   const auto number = [&](size_t bytes) {
-    uint64_t value = 0;
-    for (const char byte : sent->substr(0, bytes)) value = value << 8 | static_cast<unsigned char>(byte);
+    const uint64_t value = big_endian_of(sent->substr(0, bytes));
     sent->remove_prefix(bytes);
     return value;
   };
@@ -146,9 +143,9 @@ Status receive_bound(TypeId element, std::string_view* sent, RangeBound* out) {
 
 void send_bound(std::string* out, TypeId element, const RangeBound& bound) {
   if (bound.is_infinite) return;
-  const int size = is_short(element) ? 4 : 8;
-  for (int shift = 24; shift >= 0; shift -= 8) *out += static_cast<char>(size >> shift & 0xff);
-  for (int shift = size * 8 - 8; shift >= 0; shift -= 8) *out += static_cast<char>(bound.value >> shift & 0xff);
+  const size_t size = is_short(element) ? 4 : 8;
+  append_big_endian(out, size, 4);
+  append_big_endian(out, static_cast<uint64_t>(bound.value), size);
 }
 
 }  // namespace

@@ -36,6 +36,12 @@ inline size_t prefix_size(std::string_view text, size_t count) noexcept {
   for (; count > 0 && size < text.size(); --count) size += character_size(text[size]);
   return std::min(size, text.size());
 }
+// The character that the text starts with, however wrong its bytes are.
+constexpr std::string_view first_character(std::string_view text) noexcept {
+  size_t size = 1;
+  while (size < text.size() && is_continuation(text[size])) ++size;
+  return text.substr(0, size);
+}
 size_t character_count(std::string_view text) noexcept;
 
 inline std::string_view trim_blanks(std::string_view text) noexcept {

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "types/big_endian.h"
 #include "types/datetime.h"
 #include "types/datetime_parser.h"
 #include "types/digits.h"
@@ -12,17 +13,6 @@ namespace scyper::query {
 namespace {
 
 constexpr size_t kTimeBytes = 8, kZoneBytes = 4;
-
-void put_ordered(std::string* out, int64_t value, size_t bytes) {
-  const uint64_t turned = static_cast<uint64_t>(value) ^ uint64_t { 1 } << (bytes * 8 - 1);
-  for (size_t i = bytes; i-- > 0;) *out += static_cast<char>(turned >> (i * 8) & 0xff);
-}
-
-int64_t take_ordered(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
-  return static_cast<int64_t>(value) - static_cast<int64_t>(uint64_t{1} << (bytes.size() * 8 - 1));
-}
 
 // Seconds west of the zone where its clock shows `local`.
 ValueError west_of_zone(std::string_view zone, int64_t local, int32_t* west) noexcept {
@@ -62,15 +52,15 @@ ValueError find_west(const DatetimeParser& parser, int64_t now, int32_t* west) n
 
 ZonedTime zoned_time_of_bytes(std::string_view bytes) {
   ZonedTime out;
-  out.west = static_cast<int32_t>(take_ordered(bytes.substr(kTimeBytes, kZoneBytes)));
-  out.time = take_ordered(bytes.substr(0, kTimeBytes)) - out.west * kMicrosPerSecond;
+  out.west = static_cast<int32_t>(ordered_integer_of(bytes.substr(kTimeBytes, kZoneBytes)));
+  out.time = ordered_integer_of(bytes.substr(0, kTimeBytes)) - out.west * kMicrosPerSecond;
   return out;
 }
 
 std::string bytes_of_zoned_time(const ZonedTime& time) {
   std::string bytes;
-  put_ordered(&bytes, time.time + time.west * kMicrosPerSecond, kTimeBytes);
-  put_ordered(&bytes, time.west, kZoneBytes);
+  append_ordered_integer(&bytes, time.time + time.west * kMicrosPerSecond, kTimeBytes);
+  append_ordered_integer(&bytes, time.west, kZoneBytes);
   return bytes;
 }
 

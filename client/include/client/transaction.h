@@ -35,7 +35,7 @@ class Transaction;
 class TransactionCopying {
  public:
   ~TransactionCopying();
-  // Of the text that the node expects.
+  // Columns of the text that the node expects.
   size_t column_count() const { return column_count_; }
   // A piece of the text, cut anywhere. An error is the last word: the transaction has failed. It may be about what an
   // earlier call wrote.

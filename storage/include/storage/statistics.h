@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct TableStatistics {
 
 // Reads some thousand tuples, evenly spread. Nobody may change the table meanwhile.
 std::shared_ptr<const TableStatistics> collect_statistics(const Table& table);
+// Estimated rows that have one value in each of these columns. nullopt: the table has no statistics yet.
+std::optional<double> rows_of_one_value(const Table& table, const std::vector<uint32_t>& columns);
 // Has the table grown or shrunk by a quarter since it was sampled? Rows are counted as they come and go: near enough.
 bool needs_statistics(const Table& table);
 

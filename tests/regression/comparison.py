@@ -7,6 +7,7 @@ EXPLAIN = re.compile(r"^\s*(?:--[^\n]*\n\s*)*explain\b", re.I)
 ORDERED = re.compile(r"\border\s+by\b", re.I)
 NESTED = re.compile(r"\([^()]*\)|'[^']*'|--[^\n]*")
 SAMPLED = re.compile(r"\btablesample\b", re.I)
+QUOTED = re.compile(r'"[^"]*"')
 KINDS = ("same", "wrong", "later", "refused", "taken", "state", "lost", "plan", "listing")
 
 
@@ -69,3 +70,9 @@ def compare(ours, theirs):
 def counts(found):
     counted = collections.Counter(kind for kind, _, _ in found)
     return {kind: counted[kind] for kind in KINDS if counted[kind]}
+
+
+def causes(found):
+    """How many statements each error of ours has refused; names and values within quotes are left out of the messages."""
+    refused = [ours for kind, ours, _ in found if ours and kind in ("refused", "state")]
+    return collections.Counter(f"{ours.outcome} {QUOTED.sub('...', ours.message)}" for ours in refused)

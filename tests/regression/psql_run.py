@@ -6,8 +6,9 @@ import re
 import subprocess
 
 LOST = re.compile(r"server closed the connection|connection to server was lost|could not connect|terminating connection")
-ERROR = re.compile(r"^psql:[^ ]*:\d+: (?:ERROR|FATAL|PANIC):  (\w{5})")
-IGNORED = re.compile(r"^psql:[^ ]*:\d+: (?:NOTICE|WARNING|INFO|LOG|DEBUG):  \w{5}|^You are now connected")
+ERROR = re.compile(r"^psql:[^ ]*:\d+: (?:ERROR|FATAL|PANIC):  (\w{5})(?:: (.*))?")
+IGNORED = re.compile(r"^psql:[^ ]*:\d+: (?:NOTICE|WARNING|INFO|LOG|DEBUG):  \w{5}|^You are now connected"
+                     r"|^(?:DETAIL|HINT|LINE \d+|LOCATION|CONTEXT|QUERY):  |^drop cascades to |^and \d+ other objects")
 META = "@@meta"
 BEGIN = "********* QUERY **********"
 END = "**************************"
@@ -21,6 +22,7 @@ class Statement:
     rows: list
     states: list
     lost: bool = False
+    message: str = ""
 
     @property
     def outcome(self):
@@ -66,6 +68,7 @@ def cut(output):
         elif current is not None:
             if match := ERROR.match(line):
                 current.states.append(match[1])
+                current.message = current.message or match[2] or ""
             elif LOST.search(line):
                 current.lost = True
             elif not IGNORED.match(line) and line.strip():
@@ -73,11 +76,11 @@ def cut(output):
     return statements
 
 
-def run(source, connection, directory, timeout_s=300):
-    """Runs a prepared file; gives its statements, and whether the connection held."""
+def run(source, connection, directory, timeout_s=300, verbosity="sqlstate"):
+    """Runs a prepared file; gives its statements. With the verbosity "verbose" those that failed have their first message."""
     environment = dict(os.environ, PGTZ="PST8PDT", PG_ABS_SRCDIR=str(directory), PG_LIBDIR="/nowhere", PG_DLSUFFIX=".so")
     try:
-        done = subprocess.run(["psql", "-X", connection, "-v", "VERBOSITY=sqlstate", "-v", "HIDE_TABLEAM=on", "-P", "null=<N>", "-P", "footer=off", "-L", "/dev/stdout", "-o",
+        done = subprocess.run(["psql", "-X", connection, "-v", f"VERBOSITY={verbosity}", "-v", "HIDE_TABLEAM=on", "-P", "null=<N>", "-P", "footer=off", "-L", "/dev/stdout", "-o",
                                "/dev/null", "-f", str(source)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, timeout=timeout_s, check=False)
         output = done.stdout.decode("utf-8", "replace")
     except subprocess.TimeoutExpired as late:

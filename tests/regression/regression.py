@@ -5,6 +5,7 @@ Usage: regression.py SCYPERD [--files a,b] [--report FOLDER] [--recover] [--flag
 The exit code is 1 when a node is lost, an internal error is seen, or a file does not recover; with --strict also for wrong answers.
 """
 import argparse
+import collections
 import json
 import pathlib
 import sys
@@ -50,7 +51,7 @@ class Regression:
         result = {"file": name}
         try:
             psql_run.run(self.setup, node.connection, self.folder)
-            ours = psql_run.run(self.prepare(name), node.connection, self.folder)
+            ours = psql_run.run(self.prepare(name), node.connection, self.folder, verbosity="verbose")
             result["died"] = not node.alive()
             if recover:
                 node.kill()
@@ -77,7 +78,7 @@ def details(result):
     for kind, ours, theirs in result["found"]:
         if kind in ("same", "plan"):
             continue
-        lines += [f"=== {kind}: {theirs.outcome} -> {ours.outcome if ours else 'not run'}", theirs.text.strip()]
+        lines += [f"=== {kind}: {theirs.outcome} -> {ours.outcome if ours else 'not run'} {ours.message if ours else ''}".rstrip(), theirs.text.strip()]
         if kind in ("wrong", "later") and ours:
             lines += ["--- PostgreSQL", *theirs.rows[:40], "--- here", *ours.rows[:40]]
     return "\n".join(lines) + "\n"
@@ -98,7 +99,7 @@ def main():
     if report:
         report.mkdir(parents=True, exist_ok=True)
     regression = Regression(arguments.scyperd, folder, arguments.flags.split())
-    totals, failures, files = {}, 0, []
+    totals, failures, files, causes = {}, 0, [], collections.Counter()
     try:
         for name in names:
             result = regression.run(name, arguments.recover)
@@ -112,6 +113,7 @@ def main():
                   f"{' INTERNAL' if result['internal'] else ''}{' NOT RECOVERED' if result.get('recovered') is False else ''}", flush=True)
             if report:
                 (report / f"{name}.txt").write_text(details(result) + "\n".join(["=== internal error", *result["internal"], result.get("last_words", ""), result.get("restart", "")]))
+            causes.update(comparison.causes(result["found"]))
             files.append({key: result[key] for key in ("file", "died", "recovered", "internal") if key in result} | {"counts": counted})
     finally:
         regression.close()
@@ -121,7 +123,7 @@ def main():
                "internal": [f["file"] for f in files if f["internal"]]}
     print(json.dumps(summary))
     if report:
-        (report / "report.json").write_text(json.dumps({"summary": summary, "files": files}, indent=1))
+        (report / "report.json").write_text(json.dumps({"summary": summary, "causes": causes.most_common(), "files": files}, indent=1))
     return 1 if failures else 0
 
 

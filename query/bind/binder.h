@@ -170,6 +170,7 @@ class Binder {
   Status check_tested_column(const BoundExpr& table, const ast::Expr& column, const Scope* scope);
   StatusOr<BoundPtr> bind_table_sample(const ast::FunctionCall& call, const Scope* scope);
   StatusOr<BoundPtr> bind_serial_sequence(const ast::FunctionCall& call, const Scope* scope);
+  StatusOr<BoundPtr> find_relation_text(const std::map<std::string, std::string>& texts, BoundPtr relation);
   StatusOr<BoundPtr> find_text(std::string map, BoundPtr key, int32_t location);
   StatusOr<BoundPtr> bind_object_call(const ast::FunctionCall& call, const Scope* scope);
   Status show_objects(std::unique_ptr<BoundQuery>* query);
@@ -463,6 +464,7 @@ class Binder {
   StatusOr<BoundPtr> view_column(ViewTarget* view, uint32_t number, DmlKind kind);
   Status show_base(BoundDml* dml, uint32_t excluded = 0, BoundExpr* part = nullptr);
   Status bind_view_checks(BoundDml* dml);
+  Status bind_partition_checks(BoundDml* dml);
   StatusOr<std::vector<BoundPtr>> visible_through(ViewTarget* view, uint32_t row);
   // binder_view.cc: changes of views, by INSTEAD OF triggers
   Status add_target(const ast::TableRef& ref, int32_t location, Scope* scope, BoundDml* dml);
@@ -590,9 +592,9 @@ class Binder {
   std::vector<CurrentRow> current_rows_;
   using TransitionTables = std::map<std::string, std::shared_ptr<CommonQuery>>;
   TransitionTables transition_tables_;  // of the trigger function at hand
-  bool allows_unpopulated_ = false;
-  bool is_describing_ = false;  // no rights are asked for, no system table has rows
-  bool keep_rows_ = false;      // whole rows in the select list stay kRow: for who assigns them to a record
+  std::shared_ptr<const DeclaredPartition> inserted_into_;  // by the INSERT at hand: its defaults count
+  bool allows_unpopulated_ = false, is_describing_ = false;  // is_describing_: no rights, no rows of system tables
+  bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record
 };
 
 }  // namespace scyper::query

@@ -324,6 +324,7 @@ Status Binder::bind_constraints(BoundDml* dml) {
   });
   if (rules != nullptr && dml->kind != DmlKind::kDelete) {
     SCYPER_RETURN_IF_ERROR(bind_generated_columns(*rules, dml));
+    if (rules->partitioning) SCYPER_RETURN_IF_ERROR(bind_partition_checks(dml));
     SCYPER_RETURN_IF_ERROR(bind_checks(*rules, dml));
     for (const ForeignKey& key : rules->foreign_keys)
       if (key.checks && (dml->kind == DmlKind::kInsert || assigns_any(*dml, key.columns)))

@@ -2,6 +2,7 @@
 #include <functional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/declared_type.h"
@@ -64,6 +65,11 @@ StatusOr<BoundPtr> Binder::default_of(const storage::TableSchema& schema, uint32
   if (rules == nullptr) return make_null(schema.columns[column].type, -1);
   const TableRules::Column& rule = rules->columns[column];
   const Domain* domain = catalog_.find_domain(rule.domain);
+  if (inserted_into_ != nullptr)
+    if (const auto own = inserted_into_->defaults.find(schema.columns[column].name); own != inserted_into_->defaults.end()) {
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind_rule(own->second, nullptr, "DEFAULT expressions"));
+      return coerce_to_column(std::move(bound), schema, column);
+    }
   const std::string& text = rule.default_text.empty() && domain != nullptr ? domain->default_text : rule.default_text;
   if (text.empty()) return to_domain(make_null(schema.columns[column].type, -1), rule.domain);
   SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind_rule(text, nullptr, "DEFAULT expressions"));
@@ -79,6 +85,9 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_insert(const ast::InsertStateme
   auto dml = std::make_unique<BoundDml>();
   dml->kind = DmlKind::kInsert;
   SCYPER_RETURN_IF_ERROR(bind_target(insert.table, kInsertRight, "insert into", dml.get()));
+  const auto outer = inserted_into_;
+  if (dml->view == nullptr) inserted_into_ = dml->through == nullptr ? nullptr : dml->through->view->partition;
+  const absl::Cleanup restore = [&] { inserted_into_ = outer; };
   const storage::TableSchema& schema = dml->schema();
   std::unique_ptr<Relation> target;
   if (dml->through != nullptr) {

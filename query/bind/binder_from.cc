@@ -229,6 +229,7 @@ StatusOr<std::unique_ptr<Relation>> Binder::view_relation(const View& view, std:
   SCYPER_RETURN_IF_ERROR(relation.status());
   SCYPER_RETURN_IF_ERROR(rename_columns(relation->get(), view.column_names));
   name_outputs(view.column_names, relation->get());
+  (*relation)->partition = view.partition;
   return relation;
 }
 

@@ -6,6 +6,8 @@
 #include "bind/binder.h"
 #include "bind/json_records.h"
 #include "bind/make.h"
+#include "bind/object_numbers.h"
+#include "bind/partition_catalog.h"
 #include "bind/overload_hints.h"
 #include "bind/target_name.h"
 #include "parse/sql_parser.h"
@@ -156,10 +158,10 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall&
     if (args.empty()) return no_function("unnest()");
     return args;
   }
-  if (name == "pg_partition_ancestors" && args.size() == 1) {  // no table is a partition of another
+  if (name == "pg_partition_ancestors" && args.size() == 1) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr text, find_relation_text(partition_ancestor_texts(catalog_), std::move(args[0])));
     args.clear();
-    args.push_back(make_cast(make_text_constant(make_type(TypeId::kText), "{}", call.location),
-                             make_array(make_type(TypeId::kInt8)), true));
+    args.push_back(make_cast(std::move(text), make_array(number_type(ObjectKind::kRelation)), true));
     return args;
   }
   if (name == "generate_subscripts") {
@@ -465,7 +467,9 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
   relation->alias = item.alias.name.empty() ? first_name : item.alias.name;
   relation->is_scalar = relation->columns.size() == 1 && !item.ordinality;
   if (relation->columns.size() == 1)
-    relation->columns[0].name = is_named_element(first_name) ? std::string(kElementColumn) : first_name;
+    relation->columns[0].name = is_named_element(first_name)             ? std::string(kElementColumn)
+                                : first_name == "pg_partition_ancestors" ? "relid"
+                                                                         : first_name;
   if (item.ordinality) relation->columns.push_back({"ordinality", make_type(TypeId::kInt8), false, false});
   if (Status named = name_columns(item, relation.get()); !named.ok()) return named;
   if (!array_columns.empty()) relation = with_arrays(std::move(relation), array_columns);

@@ -8,6 +8,7 @@
 #include "bind/names_on_path.h"
 #include "bind/object_numbers.h"
 #include "bind/object_text.h"
+#include "bind/partition_catalog.h"
 #include "bind/system_types.h"
 #include "bind/view_target.h"
 #include "parse/printer.h"
@@ -92,6 +93,8 @@ constexpr TextFunction kTextFunctions[] = {
     {"pg_get_indexdef", 1, 3, index_texts, 3},
     {"pg_get_constraintdef", 1, 2, constraint_texts, 2},
     {"pg_get_viewdef", 1, 2, view_texts, 1},
+    {"pg_get_partkeydef", 1, 1, partition_key_texts, 1},
+    {"pg_get_partition_constraintdef", 1, 1, partition_constraint_texts, 1},
     {"pg_get_userbyid", 1, 1, role_names, 1},
     {"pg_relation_is_updatable", 2, 2, updatable_relation_texts, 2},
     {"pg_column_is_updatable", 3, 3, updatable_column_texts, 2},
@@ -112,7 +115,6 @@ struct FixedFunction {
 };
 constexpr FixedFunction kFixedFunctions[] = {
     {"shobj_description", 2, 2, TypeId::kText, ""},
-    {"pg_get_partkeydef", 1, 1, TypeId::kText, ""},
     {"pg_get_ruledef", 1, 2, TypeId::kText, ""},
     {"pg_get_function_sqlbody", 1, 1, TypeId::kText, ""},
     {"pg_get_statisticsobjdef_columns", 1, 1, TypeId::kText, ""},
@@ -407,6 +409,16 @@ StatusOr<BoundPtr> Binder::bind_serial_sequence(const ast::FunctionCall& call, c
   return find_text(std::move(map), std::move(key), call.location);
 }
 
+// The text of a relation, NULL where it has none.
+StatusOr<BoundPtr> Binder::find_relation_text(const std::map<std::string, std::string>& texts, BoundPtr relation) {
+  std::string map;
+  for (const auto& [number, text] : texts) add_entry(number, text, &map);
+  const int32_t location = relation->location;
+  SCYPER_ASSIGN_OR_RETURN(relation, cast_to_object(ObjectKind::kRelation, std::move(relation)));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr key, coerce(make_cast(std::move(relation), kInt8, true), kText, Coercion::kExplicit));
+  return find_text(std::move(map), std::move(key), location);
+}
+
 // The text that a key stands for, NULL where there is none.
 StatusOr<BoundPtr> Binder::find_text(std::string map, BoundPtr key, int32_t location) {
   BoundPtr same_key = clone(*key);
@@ -456,6 +468,11 @@ StatusOr<BoundPtr> Binder::bind_object_call(const ast::FunctionCall& call, const
     return make_call(" catalog form",
                      list_of(map_constant(program_.get(), std::move(map), call.location), std::move(expr)),
                      call.location);
+  }
+  if (name == "pg_partition_root" && count == 1) {
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr relation, bind(*call.args[0], scope));
+    SCYPER_ASSIGN_OR_RETURN(BoundPtr text, find_relation_text(partition_root_texts(catalog_), std::move(relation)));
+    return make_cast(make_cast(std::move(text), kInt8, true), number_type(ObjectKind::kRelation), true);
   }
   SCYPER_ASSIGN_OR_RETURN(BoundPtr has_privilege, bind_privilege_test(call, scope));
   if (has_privilege != nullptr) return has_privilege;

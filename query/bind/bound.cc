@@ -131,6 +131,7 @@ std::unique_ptr<Relation> clone(const Relation& relation) {
   copy->common = relation.computes_common ? clone_own(relation.common) : relation.common;
   copy->computes_common = relation.computes_common;
   copy->foreign = relation.foreign;
+  copy->partition = relation.partition;
   copy->estimated_rows = relation.estimated_rows;
   copy->columns = relation.columns;
   for (const HiddenColumn& hidden : relation.hidden)

@@ -105,6 +105,8 @@ struct HiddenColumn {
   BoundPtr is_true;             // predicates: what the column is compared with
 };
 
+struct DeclaredPartition;  // query/partitioning.h
+
 struct Relation {
   uint32_t id = 0;
   RelationKind kind = RelationKind::kTable;
@@ -117,6 +119,7 @@ struct Relation {
                                                 // kFunction: one kUserCall, or none and `common`, a part
                                                 // kFeed (ExecContext::feed): none
   std::shared_ptr<const ForeignTable> foreign;  // kForeign
+  std::shared_ptr<const DeclaredPartition> partition;   // that its rows are of
   double estimated_rows = 0;                    // kForeign, kUnnest; 0: not known
   std::shared_ptr<CommonQuery> common;          // kCommon, kFunction
   bool computes_common = false;  // kCommon that is recursive and reads columns around: computed here alone

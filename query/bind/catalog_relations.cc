@@ -6,6 +6,8 @@
 #include "bind/catalog_dependencies.h"
 #include "bind/index_nulls.h"
 #include "bind/object_text.h"
+#include "bind/partition_catalog.h"
+#include "bind/partitions.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
 #include "query/key_rules.h"
@@ -67,12 +69,14 @@ struct ClassRow {
   size_t checks = 0;
   std::string options = {};
   bool is_temporary = false;
+  std::string bound = {};  // of a partition
+  bool has_partitions = false;
 };
 
 SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
   const Access access = relation_access(catalog, row.key);
   const MaterializedView* materialized = catalog.find_materialized_view(row.key);
-  const bool is_view = *row.kind == 'v', is_table = *row.kind == 'r' || materialized != nullptr;
+  const bool is_view = *row.kind == 'v' || *row.kind == 'p', is_table = *row.kind == 'r' || materialized != nullptr;
   const int64_t access_method = is_table ? kHeapOid : *row.kind == 'i' ? kBtreeOid : 0;
   return {row.oid,
           name_in_schema(row.key),
@@ -93,20 +97,20 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           row.kind,
           row.columns,
           row.checks,
-          is_view || materialized != nullptr,  // relhasrules
+          *row.kind == 'v' || materialized != nullptr,  // relhasrules
           has_any_triggers(catalog, row.key),
-          false,  // relhassubclass
+          row.has_partitions,  // relhassubclass
           false,
           false,
           materialized == nullptr || materialized->is_populated,
-          is_table ? "d" : "n",
-          false,
+          is_table || *row.kind == 'p' ? "d" : "n",
+          !row.bound.empty(),  // relispartition
           int64_t{0},                                      // relrewrite
           is_table ? kFirstTransaction : int64_t{0},       // relfrozenxid
           is_table ? kFirstMultiTransaction : int64_t{0},  // relminmxid
           access_value(access, catalog),
           row.options.empty() ? SystemValue() : SystemValue(absl::StrCat("{", row.options, "}")),
-          SystemValue()};
+          row.bound.empty() ? SystemValue() : SystemValue(row.bound)};
 }
 
 std::string table_options(const TableRules& rules) {
@@ -132,17 +136,28 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
     const auto rules = catalog.rules.find(schema.id);
     const char* kind = catalog.composites.count(name) != 0               ? "c"
                        : catalog.find_materialized_view(name) != nullptr ? "m"
+                       : partitioning_of(catalog, schema.id)             ? "p"
                                                                          : "r";
     const bool has_rules = rules != catalog.rules.end();
     add({table_oid(schema), name, kind, storage::visible_columns(schema), !schema.indexes.empty(),
-         has_rules ? rules->second.checks.size() : 0, has_rules ? table_options(rules->second) : std::string()},
+         has_rules ? rules->second.checks.size() : 0, has_rules ? table_options(rules->second) : std::string(), false,
+         "", partitioning_of(catalog, schema.id) && !partitions_of(catalog, schema.id).empty()},
         storage::is_temporary(schema.id));
     for (const auto& index : schema.indexes)
       add({index_oid(index), index.name, "i", key_count(index)}, storage::is_temporary(index.id));
   }
-  for (const auto& [name, view] : catalog.views)
-    add({view_oid(catalog, name), name, view->foreign != nullptr ? "f" : "v", view->column_names.size(), false, 0,
-         view_options(*view)});
+  for (const auto& [name, view] : catalog.views) {
+    const DeclaredPartition* partition = view->partition.get();
+    const char* kind = view->foreign != nullptr   ? "f"
+                       : partition == nullptr     ? "v"
+                       : partition->partitioning  ? "p"
+                                                  : "r";
+    add({view_oid(catalog, name), name, kind, view->column_names.size(), false,
+         partition == nullptr ? 0 : partition->checks.size(), view_options(*view), false,
+         partition == nullptr ? std::string()
+                              : shown_bound(partitioning_of(catalog, partition->parent), partition->bound),
+         partition != nullptr && partition->partitioning && !partitions_of(catalog, partition->id).empty()});
+  }
   for (const auto& [name, sequence] : catalog.sequences)
     add({sequence_oid(*sequence), name, "S", kSequenceColumns}, storage::is_temporary(sequence->definition().id));
   return rows;
@@ -216,6 +231,13 @@ void add_index_attributes(const storage::TableSchema& schema, std::vector<System
   }
 }
 
+bool is_not_null(const Catalog& catalog, const SystemRelation& relation, size_t column) {
+  if (relation.schema != nullptr) return relation.schema->columns[column].not_null;
+  const DeclaredPartition* partition = relation.view->partition.get();
+  const auto root = partition == nullptr ? nullptr : catalog.find_table(partition->root);
+  return root != nullptr && root->schema().columns[column].not_null;
+}
+
 std::vector<SystemRow> attributes(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& relation : system_relations(catalog)) {
@@ -231,7 +253,7 @@ std::vector<SystemRow> attributes(const Catalog& catalog) {
           identity == Identity::kNone && (is_generated || !default_of_column(catalog, relation, i).empty());
       rows.push_back(attribute_row({relation.oid, relation.column_name(i), type, i + 1,
                                     rule != nullptr && rule->domain != 0 ? int64_t{-1} : type_modifier(type),
-                                    relation.schema != nullptr && relation.schema->columns[i].not_null, has_default,
+                                    is_not_null(catalog, relation, i), has_default,
                                     identity == Identity::kAlways      ? "a"
                                     : identity == Identity::kByDefault ? "d"
                                                                        : "",
@@ -442,13 +464,17 @@ std::vector<SystemRow> table_list(const Catalog& catalog) {
                       false,
                       has_triggers(catalog, name),
                       false});
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr)
+      rows.push_back({schema_name(name), name_in_schema(name), owner_name(view->access, catalog), {}, false, false,
+                      false, false});
   return rows;
 }
 
 std::vector<SystemRow> view_list(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
-    if (view->foreign == nullptr)
+    if (view->foreign == nullptr && view->partition == nullptr)
       rows.push_back({schema_name(name), name_in_schema(name), owner_name(view->access, catalog), view->query});
   return rows;
 }
@@ -562,6 +588,11 @@ std::vector<SystemTable> catalog_relation_tables() {
        columns_of("schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition"),
        materialized_view_list},
       {kSchema, "pg_views", columns_of("schemaname viewname viewowner definition"), view_list},
+      {kSchema, "pg_inherits", columns_of("inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"), inherits},
+      {kSchema, "pg_partitioned_table",
+       columns_of("partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector partclass:oidvector "
+                  "partcollation:oidvector partexprs"),
+       partitioned_tables},
       {kSchema, "pg_trigger",
        columns_of("oid:int8 tgrelid:int8 tgparentid:int8 tgname tgfoid:int8 tgtype:int2 tgenabled tgisinternal:bool "
                   "tgconstrrelid:int8 tgconstrindid:int8 tgconstraint:int8 tgdeferrable:bool tginitdeferred:bool "

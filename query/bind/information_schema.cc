@@ -37,12 +37,12 @@ bool is_listed(const Catalog& catalog, std::string_view relation) {
 std::vector<SystemRow> tables(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& relation : system_relations(catalog)) {
-    bool table = relation.schema != nullptr;
+    const bool table = relation.schema != nullptr || relation.view->partition != nullptr;
     if (!is_listed(catalog, relation.name)) continue;
     rows.push_back({catalog.database.name,
                     schema_name(relation.name),
                     name_in_schema(relation.name),
-                    table && storage::is_temporary(relation.schema->id) ? "LOCAL TEMPORARY"
+                    relation.schema != nullptr && storage::is_temporary(relation.schema->id) ? "LOCAL TEMPORARY"
                     : table                                             ? "BASE TABLE"
                     : relation.view->foreign != nullptr                 ? "FOREIGN"
                                                                         : "VIEW",
@@ -126,7 +126,7 @@ SystemRow view_row(const Catalog& catalog, const View& view) {
 std::vector<SystemRow> views(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
-    if (view->foreign == nullptr) rows.push_back(view_row(catalog, *view));
+    if (view->foreign == nullptr && view->partition == nullptr) rows.push_back(view_row(catalog, *view));
   return rows;
 }
 

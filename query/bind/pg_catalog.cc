@@ -380,11 +380,7 @@ constexpr EmptyTable kEmptyTables[] = {
     {"pg_rules", "schemaname tablename rulename definition"},
     {"pg_seclabels", "objoid:int8 classoid:int8 objsubid:int4 objtype objnamespace:int8 objname provider label"},
     {"pg_stat_user_functions", "funcid:int8 schemaname funcname calls:int8 total_time:float8 self_time:float8"},
-    {"pg_inherits", "inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"},
     {"pg_largeobject_metadata", "oid:int8 lomowner:int8 lomacl:text[]"},
-    {"pg_partitioned_table",
-     "partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector partclass:oidvector "
-     "partcollation:oidvector partexprs"},
     {"pg_parameter_acl", "oid:int8 parname paracl:text[]"},
     {"pg_policy", "oid:int8 polname polrelid:int8 polcmd polpermissive:bool polroles:int8[] polqual polwithcheck"},
     {"pg_policies", "schemaname tablename policyname permissive roles:text[] cmd qual with_check"},

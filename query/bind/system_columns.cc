@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/partitions.h"
 #include "bind/system_types.h"
 
 // PostgreSQL's system columns, as far as rows have what they say. tableoid is the table's number. ctid is made of the
@@ -50,7 +51,8 @@ MeantRelation find_meant(const Scope* scope, const ast::Name& name) {
   for (const Scope* level = scope; level != nullptr && found.count == 0; level = level->parent)
     for (size_t r = 0; r < level->relations.size(); r++) {
       const Relation& relation = *level->relations[r];
-      if ((relation.table == nullptr && !is_system_relation(relation)) || !is_meant(relation, name)) continue;
+      const bool is_stored = relation.table != nullptr || relation.partition != nullptr;
+      if ((!is_stored && !is_system_relation(relation)) || !is_meant(relation, name)) continue;
       found.count++;
       found.relation = &relation;
       found.level = level;
@@ -85,6 +87,12 @@ StatusOr<BoundPtr> Binder::system_column(const ast::ColumnRef& ref, const Scope*
       return error("0A000", absl::StrCat("system column \"", name, "\" is not supported here"), ref.location);
     return number(transaction->value);
   }
+  const TableId top = relation.partition != nullptr ? relation.partition->id
+                      : relation.table != nullptr   ? relation.table->schema().id
+                                                    : TableId();
+  if (name == "tableoid" && !is_stored && partitioning_of(catalog_, top))
+    return bind_rule(tableoid_text(catalog_, top), &relation, "");
+  if (name == "tableoid" && relation.partition != nullptr) return number(table_oid(top));
   if (name == "tableoid" && !is_stored && relation.table != nullptr) return number(table_oid(relation.table->schema()));
   if (column < 0 && relation.table == nullptr) return make_null(kWord, ref.location);
   if (column < 0)

@@ -67,7 +67,9 @@ int64_t type_modifier(const SqlType& type) {
 }
 
 int64_t view_oid(const Catalog& catalog, std::string_view name) {
-  return 3000000 + std::distance(catalog.views.begin(), catalog.views.find(name));
+  const auto view = catalog.views.find(name);
+  if (view != catalog.views.end() && view->second->partition != nullptr) return partition_oid(*view->second->partition);
+  return 3000000 + std::distance(catalog.views.begin(), view);
 }
 
 int64_t system_table_oid(std::string_view name) {

@@ -107,7 +107,9 @@ constexpr int64_t kCatalogSchemaOid = 11, kPublicSchemaOid = 2200, kInformationS
 constexpr int64_t kDatabaseOid = 5;  // pg_database's
 constexpr int64_t kOwnerOid = 10, kPlpgsqlExtensionOid = 13000, kFirstTriggerOid = 5000000;
 constexpr int64_t kFirstTableOid = 1000000, kFirstIndexOid = 2000000;
-inline int64_t table_oid(const storage::TableSchema& schema) { return kFirstTableOid + int64_t{schema.id.value()}; }
+inline int64_t table_oid(TableId id) { return kFirstTableOid + int64_t{id.value()}; }
+inline int64_t table_oid(const storage::TableSchema& schema) { return table_oid(schema.id); }
+inline int64_t partition_oid(const DeclaredPartition& partition) { return table_oid(partition.id); }
 // nullopt: it is no table's.
 inline std::optional<TableId> table_of_oid(int64_t oid) {
   if (oid < kFirstTableOid || oid >= kFirstIndexOid) return std::nullopt;

@@ -194,6 +194,7 @@ StatusOr<std::shared_ptr<ViewTarget>> Binder::view_target(const View& view, cons
   const auto shown_as = [&](std::string name) {
     auto shown = new_relation(RelationKind::kValues, std::move(name));
     shown->columns = relation->columns;
+    shown->partition = relation->partition;
     return shown;
   };
   target->shown = shown_as(alias.empty() ? bare_text(view.name) : alias);

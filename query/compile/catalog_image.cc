@@ -6,6 +6,7 @@
 #include "compile/domain_check.h"
 #include "compile/foreign_options.h"
 #include "compile/image_io.h"
+#include "compile/partition_image.h"
 #include "compile/temporary.h"
 #include "query/local_indexes.h"
 
@@ -13,11 +14,11 @@ namespace scyper::query {
 
 namespace {
 
-constexpr uint32_t kVersion = 14;
-// These are read, too: without the name and settings of the database; without the options of views, either; without the
+constexpr uint32_t kVersion = 15;
+// These are read, too: without partitions by range and list; without the name and settings of the database; without the options of views, either; without the
 // caches of tables, either; without hot data views, either; without the access of sequences, either; without what
 // encode_more() writes, either.
-constexpr uint32_t kVersionWithoutDatabase = 13, kVersionWithoutViewOptions = 12, kVersionWithoutCaches = 11,
+constexpr uint32_t kVersionWithoutPartitions = 14, kVersionWithoutDatabase = 13, kVersionWithoutViewOptions = 12, kVersionWithoutCaches = 11,
                    kVersionWithoutHotData = 10, kVersionWithoutSequences = 9, kVersionBefore = 8;
 
 // A field that is added to one of these has to be added below too.
@@ -29,7 +30,7 @@ static_assert(sizeof(RoutineParameter) == 120);
 static_assert(sizeof(Trigger) == 288);
 static_assert(sizeof(ForeignKey) == 96);
 static_assert(sizeof(MaterializedView) == 64);
-static_assert(sizeof(View) == 192);  // `foreign` and the options come at the end
+static_assert(sizeof(View) == 208);  // `foreign` and the options come at the end
 static_assert(sizeof(Domain) == 136);
 static_assert(sizeof(Catalog) == 1144);  // `schemas` follows from the tables
 
@@ -403,6 +404,7 @@ void encode_more(ImageWriter* out, Catalog* catalog) {
   for (const auto& [name, table] : catalog->tables) out->text(catalog->rules[table->schema().id].tier_cache);
   encode_view_options(out, *catalog);
   encode_database(out, catalog->database);
+  encode_partitions(out, *catalog);
 }
 
 Status decode_hot_data(ImageReader* in, Catalog* catalog) {
@@ -455,6 +457,7 @@ Status decode_more(ImageReader* in, uint32_t version, Catalog* catalog) {
   if (version <= kVersionWithoutViewOptions) return Status();
   if (!decode_view_options(in, catalog)) return damaged();
   if (version > kVersionWithoutDatabase) decode_database(in, &catalog->database);
+  if (version > kVersionWithoutPartitions && !decode_partitions(in, catalog)) return damaged();
   return Status();
 }
 

@@ -38,6 +38,8 @@ StatusOr<std::shared_ptr<storage::Table>> table_of(const ast::CopyStatement& cop
   const std::string& key = copy.table.name.back();
   const bool is_public = copy.table.name.size() == 1 || copy.table.name[copy.table.name.size() - 2] == kPublicSchema;
   if (auto table = is_public ? catalog.find_table(key) : nullptr; table != nullptr) return table;
+  if (const DeclaredPartition* partition = is_public ? catalog.find_partition(key) : nullptr; partition != nullptr)
+    return catalog.find_table(partition->root);
   const std::string schema(schema_of(key));
   if (schema != kPublicSchema && catalog.namespaces.count(schema) == 0)
     return sql_error("3F000", absl::StrCat("schema \"", schema, "\" does not exist"));
@@ -55,6 +57,12 @@ StatusOr<std::shared_ptr<storage::Table>> table_of(const ast::CopyStatement& cop
   if (is_public && catalog.sequences.count(key) != 0)
     return sql_error("42809", absl::StrCat("cannot copy ", way, " sequence \"", key, "\""));
   return sql_error("42P01", absl::StrCat("relation \"", shown_name(copy.table.name), "\" does not exist"));
+}
+
+// What the statement names: the table, or a partition of it.
+std::string relation_of(const ast::CopyStatement& copy, const Catalog& catalog) {
+  const std::string& key = copy.table.name.back();
+  return catalog.find_partition(key) != nullptr ? key : catalog.find_table(key)->schema().name;
 }
 
 // Those of the list, or all that are not generated.
@@ -162,7 +170,7 @@ StatusOr<ast::StatementPtr> query_of_copy(ast::CopyStatement* copy, const Catalo
     }
     std::vector<bool> flags;
     SCYPER_RETURN_IF_ERROR(set_flags(options.force_quote, "FORCE_QUOTE", shown, &table->schema(), &flags));
-    return parse_one(absl::StrCat("SELECT ", list_of(names), " FROM ", quote_identifier(table->schema().name)));
+    return parse_one(absl::StrCat("SELECT ", list_of(names), " FROM ", quote_identifier(relation_of(*copy, catalog))));
   }
   const ast::Statement& query = *copy->query;
   if (const auto* select = ast::node_if<ast::SelectStatement>(&query); select != nullptr && select->into)
@@ -265,7 +273,7 @@ StatusOr<ast::StatementPtr> insert_of_copy(ast::CopyStatement* copy, const Catal
   }
   const std::string name = quote_identifier(std::string(bare_name(schema.name)));
   SCYPER_ASSIGN_OR_RETURN(ast::StatementPtr statement,
-                          parse_one(absl::StrCat("INSERT INTO ", quote_identifier(schema.name), " (", list_of(all),
+                          parse_one(absl::StrCat("INSERT INTO ", quote_identifier(relation_of(*copy, catalog)), " (", list_of(all),
                                                  ") OVERRIDING SYSTEM VALUE SELECT * FROM (SELECT ", values,
                                                  " FROM feed AS ", name, " (", list_of(given), ")) AS ", name)));
   auto& outer = *node_as<ast::InsertStatement>(*statement).source;

@@ -151,6 +151,12 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
 
 StatusOr<std::shared_ptr<storage::Table>> Definer::find_table(const ast::Name& name) const {
   auto table = old_->find_table(name.back());
+  if (old_->find_partition(name.back()) != nullptr)
+    return with_hint(error("0A000",
+                           absl::StrCat("this is not supported for \"", std::string(bare_name(name.back())),
+                                        "\", which is a partition"),
+                           -1),
+                     "Use the partitioned table.");
   if (table == nullptr && old_->views.count(name.back()) != 0)
     return error("42809", absl::StrCat("\"", name.back(), "\" is not a table"), -1);
   const std::string_view schema = name.size() > 1 ? std::string_view(name[name.size() - 2]) : std::string_view();

@@ -82,6 +82,7 @@ class Definer {
   bool tells_rows() const { return tells_rows_; }
 
  private:
+  static constexpr std::string_view kAttachedTable = " attached";
   using RoutinePlace = std::multimap<std::string, std::shared_ptr<const Routine>, std::less<>>::iterator;
 
   Status define_other(const ast::Statement& statement, ResultSet* result);
@@ -402,6 +403,37 @@ class Definer {
   Status drop_references_to(const std::string& table, const storage::IndexDef& index, std::string_view what,
                             bool cascade, ResultSet* result);
   Status truncate(const ast::TruncateStatement& truncate, ResultSet* result);
+  // definition_partition.cc
+  StatusOr<Partitioning::Key> partition_key_part(const ast::IndexElement& element, const std::string& root);
+  StatusOr<Partitioning> partition_key(const ast::PartitionBy& by, const std::string& root);
+  StatusOr<PartitionBound::Value> bound_value(const ast::Expr& expr, const Partitioning& key, size_t position);
+  StatusOr<std::vector<PartitionBound::Value>> range_limit(const std::vector<ast::ExprPtr>& exprs,
+                                                           const Partitioning& key, std::string_view word);
+  StatusOr<PartitionBound> partition_bound(const ast::PartitionBound& bound, const Partitioning& key,
+                                           const std::string& name);
+  Status check_bound(TableId parent, const PartitionBound& bound, const std::string& name, int32_t location);
+  StatusOr<std::pair<TableId, TableId>> partitioned_relation(const ast::Name& name, int32_t location);
+  Status define_partition_rule(const ast::Constraint& constraint, const std::string& column, const std::string& name,
+                               DeclaredPartition* partition);
+  Status define_partition_rules(const ast::CreateTableStatement& create, DeclaredPartition* partition);
+  Status create_partition(const ast::CreateTableStatement& create);
+  void add_partition(const std::string& name, std::shared_ptr<DeclaredPartition> partition);
+  void remake_partitions(TableId root);
+  Status rename_in_partitions(TableId root, const std::string& from, const std::string& to);
+  static std::string renamed_in_text(const std::string& text, const std::string& from, const std::string& to);
+  void delete_rows_of(const DeclaredPartition& partition);
+  void write_deletes();
+  Status drop_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status erase_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
+  Status erase_partitions_of(TableId root, const ast::DropStatement& drop, ResultSet* result);
+  Status check_attached(const storage::TableSchema& mine, const storage::TableSchema& theirs,
+                        const std::string& parent) const;
+  Status attach_partition(const ast::AlterTableCommand& command, const ast::Name& parent);
+  Status take_in(const std::string& name, std::shared_ptr<DeclaredPartition> partition);
+  Status detach_partition(const ast::AlterTableCommand& command, const ast::Name& parent);
+  Status alter_partition(const ast::AlterTableCommand& command, const ast::Name& name);
+  Status change_partition(const ast::AlterTableCommand& command, const std::string& key, DeclaredPartition* partition);
+  Status create_partition_index(const ast::CreateIndexStatement& create, const DeclaredPartition& partition, ResultSet* result);
   // definition_analyze.cc
   Status analyze(const ast::AnalyzeStatement& analyze, ResultSet* result);
   Status check_schema(const ast::Name& name, int32_t location = -1) const;
@@ -425,6 +457,9 @@ class Definer {
   std::vector<std::string> names_;
   std::vector<SqlType> types_;
   std::string filled_view_;  // a materialized view that rows_text_ is about
+  std::map<TableId, std::string> rows_to_delete_;    // of partitions that go: conditions, by table
+  std::shared_ptr<storage::Table> attached_;         // rows_text_ reads it as kAttachedTable
+  bool moves_rows_ = false;                          // rows_text_ moves rows of partitions: no trigger fires
   bool keeps_tables_ = false, shares_rows_ = false, is_temporary_ = false, tells_rows_ = true;
   std::deque<ResultSet> results_;                  // what values of new columns point to
   std::deque<storage::ColumnValues> read_values_;  // likewise

@@ -98,6 +98,10 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
     return Status();
   }
   if (old_->has_view(alter.table.name.back())) return alter_view(alter, result);
+  if (old_->find_partition(alter.table.name.back()) != nullptr) {
+    for (const auto& command : alter.commands) SCYPER_RETURN_IF_ERROR(alter_partition(command, alter.table.name));
+    return Status();
+  }
   const bool is_sequence = old_->sequences.count(alter.table.name.back()) != 0;
   if (alter.object == ast::ObjectKind::kSequence && sets_owner && !is_sequence && !alter.if_exists)
     return error("42P01", absl::StrCat("relation \"", alter.table.name.back(), "\" does not exist"), -1);
@@ -125,6 +129,7 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
     SCYPER_RETURN_IF_ERROR(alter_one(command, name, result));
     command_++;
   }
+  if (next_ != nullptr) remake_partitions(next().find_table(name)->schema().id);
   return check_views(name);
 }
 
@@ -159,6 +164,10 @@ Status Definer::alter_one(const ast::AlterTableCommand& command, const std::stri
       return set_firing(command, name);
     case ast::AlterTableAction::kSetOwner:
       return set_owner(command.owner, name);
+    case ast::AlterTableAction::kAttachPartition:
+      return attach_partition(command, {name});
+    case ast::AlterTableAction::kDetachPartition:
+      return detach_partition(command, {name});
     case ast::AlterTableAction::kSetOptions:
     case ast::AlterTableAction::kResetOptions:
       return alter_options(command, name, result);

@@ -32,6 +32,10 @@ Status Definer::analyze(const ast::AnalyzeStatement& analyze, ResultSet* result)
   std::vector<std::shared_ptr<storage::Table>> tables;
   for (const auto& [table, columns] : analyze.targets) {
     const std::string& name = table.name.back();
+    if (const DeclaredPartition* partition = old_->find_partition(name); partition != nullptr) {
+      tables.push_back(old_->find_table(partition->root));
+      continue;
+    }
     SCYPER_RETURN_IF_ERROR(check_schema(table.name, -1));
     if (old_->views.count(name) != 0) {
       result->notices.push_back(

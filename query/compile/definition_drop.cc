@@ -119,6 +119,7 @@ Status Definer::drop(const ast::DropStatement& drop, ResultSet* result) {
     }
   }
   merge_cascades(&result->notices);
+  write_deletes();
   return absl::OkStatus();
 }
 
@@ -178,6 +179,11 @@ Status Definer::truncate(const ast::TruncateStatement& truncate, ResultSet* resu
   for (const auto& ref : truncate.tables) {
     if (old_->has_foreign_table(ref.name.back()))
       return error("0A000", absl::StrCat("cannot truncate foreign table \"", ref.name.back(), "\""), -1);
+    if (const DeclaredPartition* partition = old_->find_partition(ref.name.back()); partition != nullptr) {
+      delete_rows_of(*partition);
+      next();
+      continue;
+    }
     SCYPER_RETURN_IF_ERROR(find_table(ref.name).status());
     if (old_->find_materialized_view(ref.name.back()) != nullptr)
       return error("42809", absl::StrCat("\"", ref.name.back(), "\" is not a table"), -1);
@@ -207,6 +213,7 @@ Status Definer::truncate(const ast::TruncateStatement& truncate, ResultSet* resu
     next().tables[name] = std::move(empty);
     if (truncate.restart_identity) restart_sequences_of(id);
   }
+  write_deletes();
   return absl::OkStatus();
 }
 

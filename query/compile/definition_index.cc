@@ -226,6 +226,8 @@ Status Definer::create_index(const ast::CreateIndexStatement& create, ResultSet*
     return with_detail(
         error("42809", absl::StrCat("cannot create index on relation \"", create.table.name.back(), "\""), -1),
         "This operation is not supported for foreign tables.");
+  if (const DeclaredPartition* partition = old_->find_partition(create.table.name.back()); partition != nullptr)
+    return create_partition_index(create, *partition, result);
   if (old_->views.count(create.table.name.back()) != 0)
     return with_detail(error("42809",
                              absl::StrCat("cannot create index on relation \"",

@@ -30,7 +30,7 @@ bool Definer::says_filled(const std::vector<ast::Option>& options) {
 std::string Definer::relation_word(const std::string& name) const {
   const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
   if (catalog.find_materialized_view(name) != nullptr) return "materialized view";
-  return catalog.views.count(name) != 0 ? "view" : "table";
+  return catalog.views.count(name) != 0 && catalog.find_partition(name) == nullptr ? "view" : "table";
 }
 
 Status Definer::check_table_kind(const std::string& name, bool is_materialized) const {
@@ -60,8 +60,19 @@ void Definer::note_materialized_view(const ast::CreateTableAsStatement& create, 
 
 // The catalog that its rows are computed for: nothing but this may write into it.
 std::shared_ptr<const Catalog> Definer::catalog_for_rows(std::shared_ptr<const Catalog> next) const {
-  if (filled_view_.empty()) return next;
+  if (filled_view_.empty() && !moves_rows_) return next;
   auto open = std::make_shared<Catalog>(*next);
+  if (attached_ != nullptr) {
+    open->tables[std::string(kAttachedTable)] = attached_;
+    open->rules[attached_->schema().id] = TableRules();
+    open->rules[attached_->schema().id].columns.resize(attached_->schema().columns.size());
+  }
+  if (moves_rows_) {  // rows of a partition that are referred to keep it from going
+    open->triggers.clear();
+    for (auto& [id, rules] : open->rules)
+      for (ForeignKey& key : rules.foreign_keys) key.on_delete = ReferentialAction::kNoAction;
+    return open;
+  }
   open->materialized_views.erase(filled_view_);
   return open;
 }

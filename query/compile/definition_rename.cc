@@ -47,6 +47,10 @@ void rename_in_rules(const std::string& from, const std::string& to, bool is_tab
 
 }  // namespace
 
+std::string Definer::renamed_in_text(const std::string& text, const std::string& from, const std::string& to) {
+  return renamed(text, from, to, /*is_table=*/false);
+}
+
 void Definer::rename_in_hot_views(TableId table, const std::string& from, const std::string& to, bool is_table) {
   for (auto& [name, view] : next().hot_data_views) {
     if (view->table != table) continue;
@@ -86,6 +90,8 @@ Status Definer::rename(const ast::RenameStatement& rename, ResultSet* result) {
         return rename_view_column(name, rename.old_name, rename.new_name);
       }
       if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
+      if (old_->find_partition(name) != nullptr)
+        return error("42P16", absl::StrCat("cannot rename inherited column \"", rename.old_name, "\""), -1);
       return rename_column(name, rename.old_name, rename.new_name);
     case ast::ObjectKind::kConstraint:
       if (missing(old_->find_table(name) != nullptr)) return absl::OkStatus();
@@ -158,6 +164,7 @@ Status Definer::rename_table(const std::string& from, const std::string& to) {
   }
   next().tables.erase(from);
   SCYPER_RETURN_IF_ERROR(apply_change(std::move(change)));
+  remake_partitions(table->schema().id);
   return rename_below_views(from, to);
 }
 
@@ -175,7 +182,8 @@ Status Definer::rename_column(const std::string& name, const std::string& from, 
   rename_in_rules(from, to, false, &change);
   rename_in_hot_views(change.schema.id, from, to, false);
   SCYPER_RETURN_IF_ERROR(apply_change(std::move(change)));
-  return rename_column_below_views(name, before);
+  SCYPER_RETURN_IF_ERROR(rename_column_below_views(name, before));
+  return rename_in_partitions(table->schema().id, from, to);
 }
 
 StatusOr<uint32_t> Definer::rename_position(const std::string& name, const std::string& column) {
@@ -285,7 +293,7 @@ Status Definer::comment(const ast::CommentStatement& comment, ResultSet* result)
       key = "table " + name.back();
       break;
     case ast::ObjectKind::kView:
-      if (old_->views.count(name.back()) == 0) return unknown(name.back());
+      if (!old_->has_view(name.back())) return unknown(name.back());
       key = "view " + name.back();
       break;
     case ast::ObjectKind::kSequence:

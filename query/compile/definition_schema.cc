@@ -163,7 +163,10 @@ std::vector<std::pair<ast::ObjectKind, std::string>> Definer::members_of(const s
                            name);
   for (const auto& [name, view] : catalog.views)
     if (schema_of(name) == schema)
-      members.emplace_back(view->foreign == nullptr ? ast::ObjectKind::kView : ast::ObjectKind::kForeignTable, name);
+      members.emplace_back(view->foreign != nullptr     ? ast::ObjectKind::kForeignTable
+                           : view->partition != nullptr ? ast::ObjectKind::kTable
+                                                        : ast::ObjectKind::kView,
+                           name);
   for (const auto& [name, sequence] : catalog.sequences)
     if (schema_of(name) == schema && sequence->definition().owner == TableId())
       members.emplace_back(ast::ObjectKind::kSequence, name);
@@ -203,7 +206,7 @@ Status Definer::drop_members(const std::string& schema, ResultSet* result) {
     all.objects.push_back(std::move(object));
   }
   for (const auto& [kind, name] : members) {
-    if (kind == ast::ObjectKind::kTable && next().tables.count(name) != 0)
+    if (kind == ast::ObjectKind::kTable && (next().tables.count(name) != 0 || next().find_partition(name) != nullptr))
       SCYPER_RETURN_IF_ERROR(drop_table(name, all, result));
     if (kind == ast::ObjectKind::kMaterializedView && next().tables.count(name) != 0)
       SCYPER_RETURN_IF_ERROR(drop_materialized_view(name, all, result));

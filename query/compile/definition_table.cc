@@ -27,6 +27,7 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
     return error("42P16", "cannot create temporary relation in non-temporary schema", create.table.location);
   if (create.on_commit != ast::OnCommit::kPreserveRows && !is_temporary_key(name))
     return error("42P16", "ON COMMIT can only be used on temporary tables", -1);
+  if (create.bound != nullptr) return create_partition(create);
   if (is_temporary_ && create.partition_by.strategy != ast::PartitionStrategy::kNone)
     return error("0A000", "partitioned temporary tables are not supported", create.partition_by.location);
   storage::TableSchema schema;
@@ -53,6 +54,10 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
   next().tables[name] = std::move(table);
   next().rules[id] = std::move(rules);
   if (create.is_composite) next().composites.insert(name);
+  if (create.partition_by.strategy == ast::PartitionStrategy::kRange ||
+      create.partition_by.strategy == ast::PartitionStrategy::kList) {
+    SCYPER_ASSIGN_OR_RETURN(next().rules[id].partitioning, partition_key(create.partition_by, name));
+  }
   return define_constraints(create, name);
 }
 
@@ -285,9 +290,7 @@ Status Definer::alter_options(const ast::AlterTableCommand& command, const std::
 
 Status Definer::define_partitioning(const ast::CreateTableStatement& create, storage::TableSchema* schema) {
   const ast::PartitionBy& partition = create.partition_by;
-  if (partition.strategy == ast::PartitionStrategy::kNone) return absl::OkStatus();
-  if (partition.strategy != ast::PartitionStrategy::kHash)
-    return error("0A000", "only PARTITION BY HASH is supported", partition.location);
+  if (partition.strategy != ast::PartitionStrategy::kHash) return absl::OkStatus();
   if (partition.keys.size() != 1 || partition.keys[0].column.empty())
     return error("0A000", "only one partitioning column is supported", partition.location);
   for (size_t i = 0; i < schema->columns.size(); i++) {

@@ -192,7 +192,7 @@ std::vector<std::string> Definer::readers_of(const std::string& name) const {
   const Catalog& catalog = next_ != nullptr ? *next_ : *old_;
   std::vector<std::string> found;
   for (const auto& [other, view] : catalog.views)
-    if (view->foreign == nullptr && reads(view->relations, name)) found.push_back(other);
+    if (view->foreign == nullptr && view->partition == nullptr && reads(view->relations, name)) found.push_back(other);
   for (const auto& [other, view] : catalog.materialized_views)
     if (reads(view->relations, name)) found.push_back(other);
   return found;

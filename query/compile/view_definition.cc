@@ -43,11 +43,11 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
   view->relations.assign(binder.used_relations().begin(), binder.used_relations().end());
   auto old = old_->views.find(view->name);
   view->access.owner = actor().id;
-  if (old != old_->views.end() && old->second->foreign == nullptr && create.or_replace) {
+  if (old != old_->views.end() && old_->has_view(view->name) && create.or_replace) {
     view->access = old->second->access;
     SCYPER_RETURN_IF_ERROR(check_replaced(*old->second, *view));
   } else if (name_taken(view->name)) {
-    if (create.or_replace && (old_->find_table(view->name) != nullptr || old_->has_foreign_table(view->name)))
+    if (create.or_replace && (old_->find_table(view->name) != nullptr || !old_->has_view(view->name)))
       return error("42809", absl::StrCat("\"", view->name, "\" is not a view"), -1);
     return error("42P07", absl::StrCat("relation \"", view->name, "\" already exists"), -1);
   }
@@ -149,6 +149,7 @@ Status Definer::drop_references(TableId id, const std::string& name, const ast::
 }
 
 Status Definer::drop_table(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
+  if (next().find_partition(name) != nullptr) return drop_partition(name, drop, result);
   auto it = next().tables.find(name);
   if (next().composites.count(name) != 0)
     return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),
@@ -162,12 +163,14 @@ Status Definer::drop_table(const std::string& name, const ast::DropStatement& dr
       return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a table"), -1),
                        next().has_view(name) ? "Use DROP VIEW to remove a view."
                                              : "Use DROP FOREIGN TABLE to remove a foreign table.");
+    if (old_->find_partition(name) != nullptr) return absl::OkStatus();  // it has gone with its table
     if (!drop.if_exists) return error("42P01", absl::StrCat("table \"", name, "\" does not exist"), -1);
     result->notices.push_back(absl::StrCat("NOTICE:  table \"", name, "\" does not exist, skipping"));
     return absl::OkStatus();
   }
-  SCYPER_RETURN_IF_ERROR(drop_dependents(relation_word(name), name, drop, result));
   const TableId id = it->second->schema().id;
+  SCYPER_RETURN_IF_ERROR(erase_partitions_of(id, drop, result));
+  SCYPER_RETURN_IF_ERROR(drop_dependents(relation_word(name), name, drop, result));
   SCYPER_RETURN_IF_ERROR(drop_references(id, name, drop, result));
   std::vector<std::string> dropped;
   for (const auto& object : drop.objects) dropped.push_back(object.name.back());
@@ -197,7 +200,7 @@ void Definer::erase_view(const std::string& name) {
 Status Definer::drop_view(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
   if (!next().has_view(name)) {
     const bool is_foreign = next().has_foreign_table(name);
-    if (is_foreign || next().tables.count(name) != 0)
+    if (is_foreign || next().tables.count(name) != 0 || next().find_partition(name) != nullptr)
       return with_hint(error("42809", absl::StrCat("\"", name, "\" is not a view"), -1),
                        is_foreign ? "Use DROP FOREIGN TABLE to remove a foreign table."
                        : next().find_materialized_view(name) != nullptr

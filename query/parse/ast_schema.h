@@ -62,6 +62,16 @@ struct PartitionBy {
   Location location = -1;
 };
 
+// FOR VALUES ... of a partition, or DEFAULT.
+struct PartitionBound {
+  bool is_default = false;
+  PartitionStrategy strategy = PartitionStrategy::kNone;
+  int modulus = 0, remainder = 0;  // WITH (MODULUS, REMAINDER)
+  std::vector<ExprPtr> values;     // IN (...)
+  std::vector<ExprPtr> from, to;   // FROM (...) TO (...): MINVALUE and MAXVALUE look like columns
+  Location location = -1;
+};
+
 enum class Persistence : uint8_t { kPermanent, kUnlogged, kTemporary };
 // Of a temporary table: what a commit does to it.
 enum class OnCommit : uint8_t { kPreserveRows, kDeleteRows, kDrop };
@@ -82,6 +92,8 @@ struct CreateTableStatement : StatementNode<StatementKind::kCreateTable> {
   std::vector<ColumnDefinition> columns;
   std::vector<TableLike> likes;
   std::vector<Constraint> constraints;  // of the table
+  TableRef parent;                        // PARTITION OF
+  std::unique_ptr<PartitionBound> bound;  // null: no partition
   PartitionBy partition_by;
   std::vector<Option> options;  // WITH (...)
 };
@@ -443,6 +455,8 @@ enum class AlterTableAction : uint8_t {
   kAddIdentity,  // constraint has the options
   kSetIdentity,  // options: SET GENERATED as "generated", those of the sequence
   kDropIdentity,
+  kAttachPartition,
+  kDetachPartition,
 };
 
 // Which triggers of a table a command is about.
@@ -459,6 +473,8 @@ struct AlterTableCommand {
   std::unique_ptr<Constraint> constraint;
   std::vector<Option> options;
   RoleRef owner;
+  TableRef partition;                     // ATTACH, DETACH PARTITION
+  std::unique_ptr<PartitionBound> bound;  // ATTACH PARTITION
   TriggerSet triggers = TriggerSet::kNamed;
   char firing = 'O';  // of the triggers: as pg_trigger.tgenabled
   Location location = -1;

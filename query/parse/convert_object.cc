@@ -154,6 +154,10 @@ ast::AlterTableAction alter_action(AlterTableType type) {
       return ast::AlterTableAction::kSetOptions;
     case AT_ResetRelOptions:
       return ast::AlterTableAction::kResetOptions;
+    case AT_AttachPartition:
+      return ast::AlterTableAction::kAttachPartition;
+    case AT_DetachPartition:
+      return ast::AlterTableAction::kDetachPartition;
     case AT_ChangeOwner:
       return ast::AlterTableAction::kSetOwner;
     default:
@@ -261,6 +265,13 @@ ast::AlterTableCommand Converter::alter_command(const AlterTableCmd& node) {
     case ast::AlterTableAction::kResetOptions:
       out.options = options(reinterpret_cast<const List*>(node.def));
       break;
+    case ast::AlterTableAction::kAttachPartition:
+    case ast::AlterTableAction::kDetachPartition: {
+      const auto& command = to<PartitionCmd>(node.def);
+      out.partition = table_ref(command.name);
+      if (command.bound != nullptr) out.bound = partition_bound(*command.bound);
+      break;
+    }
     case ast::AlterTableAction::kSetOwner:
       out.owner = role_ref(reinterpret_cast<const Node*>(node.newowner));
       break;

@@ -167,6 +167,21 @@ ast::PartitionBy Converter::partition_by(const PartitionSpec* node) {
   return out;
 }
 
+std::unique_ptr<ast::PartitionBound> Converter::partition_bound(const PartitionBoundSpec& node) {
+  auto out = std::make_unique<ast::PartitionBound>();
+  out->is_default = node.is_default;
+  out->strategy = node.strategy == PARTITION_STRATEGY_HASH    ? ast::PartitionStrategy::kHash
+                  : node.strategy == PARTITION_STRATEGY_RANGE ? ast::PartitionStrategy::kRange
+                                                              : ast::PartitionStrategy::kList;
+  out->modulus = node.modulus;
+  out->remainder = node.remainder;
+  for (const Node* value : items(node.listdatums)) out->values.push_back(expr(value));
+  for (const Node* value : items(node.lowerdatums)) out->from.push_back(expr(value));
+  for (const Node* value : items(node.upperdatums)) out->to.push_back(expr(value));
+  out->location = at(node.location);
+  return out;
+}
+
 ast::TableLike Converter::table_like(const TableLikeClause& node) {
   ast::TableLike out;
   out.table = table_ref(node.relation);
@@ -193,8 +208,12 @@ void Converter::convert_table(const CreateStmt& node, ast::CreateTableStatement*
   out->persistence = persistence(node.relation);
   out->if_not_exists = node.if_not_exists;
   const int location = node.relation->location;
-  if (node.partbound != nullptr) refuse("PARTITION OF", location);
-  if (node.inhRelations != nullptr) refuse("INHERITS", location);
+  if (node.partbound != nullptr && node.inhRelations != nullptr) {
+    for (const Node* parent : items(node.inhRelations)) out->parent = table_ref(&to<RangeVar>(parent));
+    out->bound = partition_bound(*node.partbound);
+  } else if (node.inhRelations != nullptr) {
+    refuse("INHERITS", location);
+  }
   if (node.ofTypename != nullptr) refuse("CREATE TABLE OF a type", location);
   if (node.tablespacename != nullptr) refuse("TABLESPACE", location);
   if (node.accessMethod != nullptr) refuse("a table access method", location);

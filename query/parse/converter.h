@@ -163,6 +163,7 @@ class Converter {
   ast::Constraint constraint(const ::Constraint& node);
   std::vector<ast::Constraint> column_constraints(const List* list);
   void foreign_key(const ::Constraint& node, ast::Constraint& out);
+  std::unique_ptr<ast::PartitionBound> partition_bound(const PartitionBoundSpec& node);
   ast::PartitionBy partition_by(const PartitionSpec* node);
   ast::IndexElement index_element(const IndexElem& node);
   std::vector<ast::IndexElement> index_elements(const List* list);

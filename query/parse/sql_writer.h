@@ -81,6 +81,7 @@ class SqlWriter {
   void create_table(const ast::CreateTableStatement& node);
   void create_composite(const ast::CreateTableStatement& node);
   void table_like(const ast::TableLike& like);
+  void partition_bound(const ast::PartitionBound& bound);
   void create_index(const ast::CreateIndexStatement& node);
   void constraint(const ast::Constraint& node);
   void foreign_key(const ast::Constraint& node);

@@ -122,6 +122,22 @@ void SqlWriter::create_composite(const ast::CreateTableStatement& node) {
   add(")");
 }
 
+void SqlWriter::partition_bound(const ast::PartitionBound& bound) {
+  const auto values = [this](std::string_view before, const std::vector<ast::ExprPtr>& exprs) {
+    add(before);
+    add(" (");
+    list(exprs, [this](const ast::ExprPtr& value) { expr(*value); });
+    add(")");
+  };
+  if (bound.is_default) return add(" DEFAULT");
+  add(" FOR VALUES");
+  if (bound.strategy == ast::PartitionStrategy::kHash)
+    return add(" WITH (MODULUS " + std::to_string(bound.modulus) + ", REMAINDER " + std::to_string(bound.remainder) + ")");
+  if (bound.strategy == ast::PartitionStrategy::kList) return values(" IN", bound.values);
+  values(" FROM", bound.from);
+  values(" TO", bound.to);
+}
+
 void SqlWriter::create_table(const ast::CreateTableStatement& node) {
   if (node.is_composite) return create_composite(node);
   static constexpr std::string_view kPersistence[] = {"", "UNLOGGED ", "TEMPORARY "};
@@ -131,11 +147,17 @@ void SqlWriter::create_table(const ast::CreateTableStatement& node) {
   add(kPersistence[static_cast<size_t>(node.persistence)]);
   add(node.if_not_exists ? "TABLE IF NOT EXISTS " : "TABLE ");
   table(node.table);
-  add(" (");
+  if (node.bound != nullptr) {
+    add(" PARTITION OF ");
+    table(node.parent);
+  }
+  const bool has_elements = !node.columns.empty() || !node.likes.empty() || !node.constraints.empty();
+  const bool has_list = node.bound == nullptr || has_elements;
+  if (has_list) add(" (");
   list(node.columns, [this](const ast::ColumnDefinition& column) {
     identifier(column.name);
-    add(" ");
-    type(column.type);
+    if (!column.type.name.empty()) add(" ");
+    if (!column.type.name.empty()) type(column.type);
     if (!column.collation.empty()) add(" COLLATE ");
     name(column.collation);
     for (const ast::Constraint& one : column.constraints) constraint(one);
@@ -148,7 +170,8 @@ void SqlWriter::create_table(const ast::CreateTableStatement& node) {
     if (i > 0 || !node.columns.empty() || !node.likes.empty()) add(",");
     constraint(node.constraints[i]);
   }
-  add(")");
+  if (has_list) add(")");
+  if (node.bound != nullptr) partition_bound(*node.bound);
   add(kStrategies[static_cast<size_t>(node.partition_by.strategy)]);
   if (node.partition_by.strategy != ast::PartitionStrategy::kNone) index_elements(node.partition_by.keys);
   options(" WITH ", node.options);

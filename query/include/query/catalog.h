@@ -12,6 +12,7 @@
 #include "query/access.h"
 #include "query/database_definition.h"
 #include "query/domain.h"
+#include "query/partitioning.h"
 #include "query/role.h"
 #include "storage/enum_type.h"
 #include "storage/sequence.h"
@@ -117,6 +118,7 @@ struct View {
   Access access;
   CheckOption check_option = CheckOption::kNone;
   bool is_invoker = false;  // it is read and changed with the rights of who asks, not of its owner
+  std::shared_ptr<const DeclaredPartition> partition;  // set: a partition of a table, which users see as a table
 };
 
 // CREATE MATERIALIZED VIEW: its query, beside the table of its name, which has the rows. Immutable.
@@ -167,6 +169,7 @@ struct TableRules {
   std::vector<Column> columns;
   std::vector<Check> checks;
   std::vector<ForeignKey> foreign_keys;
+  Partitioning partitioning;  // PARTITION BY RANGE | LIST
   std::string tier_cache;  // storage parameter: through which its frozen data is read; empty = the default one
   Access access;
 };
@@ -214,7 +217,15 @@ struct Catalog {
       if (sequence->definition().id == id) return sequence.get();
     return nullptr;
   }
-  bool has_view(std::string_view name) const { return find_view(name, false) != nullptr; }
+  bool has_view(std::string_view name) const {
+    const View* view = find_view(name, false);
+    return view != nullptr && view->partition == nullptr;
+  }
+  // nullptr: no partition of PARTITION BY RANGE or LIST.
+  const DeclaredPartition* find_partition(std::string_view name) const {
+    const View* view = find_view(name, false);
+    return view == nullptr ? nullptr : view->partition.get();
+  }
   const MaterializedView* find_materialized_view(std::string_view name) const {
     auto it = materialized_views.find(name);
     return it == materialized_views.end() ? nullptr : it->second.get();

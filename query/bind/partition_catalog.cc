@@ -1,0 +1,116 @@
+#include "bind/partition_catalog.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bind/partitions.h"
+#include "bind/system_types.h"
+
+namespace scyper::query {
+
+namespace {
+
+constexpr int64_t kDefaultCollation = 100;  // its number
+
+// Partitioned tables, and partitions that are partitioned themselves.
+void each_partitioned(const Catalog& catalog, const std::function<void(TableId, const Partitioning&)>& visit) {
+  for (const auto& [id, rules] : catalog.rules)
+    if (rules.partitioning) visit(id, rules.partitioning);
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr && view->partition->partitioning)
+      visit(view->partition->id, view->partition->partitioning);
+}
+
+TableId root_of(const Catalog& catalog, TableId id) {
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr && view->partition->id == id) return view->partition->root;
+  return id;
+}
+
+}  // namespace
+
+std::vector<SystemRow> inherits(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr)
+      rows.push_back({partition_oid(*view->partition), table_oid(view->partition->parent), 1, false});
+  return rows;
+}
+
+std::vector<SystemRow> partitioned_tables(const Catalog& catalog) {
+  std::vector<SystemRow> rows;
+  each_partitioned(catalog, [&](TableId id, const Partitioning& partitioning) {
+    const auto table = catalog.find_table(root_of(catalog, id));
+    if (table == nullptr) return;
+    const auto& columns = table->schema().columns;
+    std::vector<std::string> positions, classes, collations, expressions;
+    for (const Partitioning::Key& key : partitioning.keys) {
+      const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& c) {
+        return !key.column.empty() && c.name == key.column;
+      });
+      positions.push_back(column == columns.end() ? "0" : absl::StrCat(column - columns.begin() + 1));
+      classes.push_back(absl::StrCat(operator_class_oid(key.type)));
+      collations.push_back(absl::StrCat(is_string(key.type.id) ? kDefaultCollation : 0));
+      if (key.column.empty()) expressions.push_back(key.expression);
+    }
+    int64_t default_partition = 0;
+    for (const View* view : partitions_of(catalog, id))
+      if (view->partition->bound.is_default) default_partition = partition_oid(*view->partition);
+    rows.push_back({table_oid(id), partitioning.by == PartitionedBy::kRange ? "r" : "l", partitioning.keys.size(),
+                    default_partition, absl::StrJoin(positions, " "), absl::StrJoin(classes, " "),
+                    absl::StrJoin(collations, " "),
+                    expressions.empty() ? SystemValue() : SystemValue(absl::StrJoin(expressions, ", "))});
+  });
+  return rows;
+}
+
+std::map<std::string, std::string> partition_key_texts(const Catalog& catalog) {
+  std::map<std::string, std::string> all;
+  each_partitioned(catalog, [&](TableId id, const Partitioning& partitioning) {
+    all[absl::StrCat(table_oid(id))] = shown_key(partitioning);
+  });
+  return all;
+}
+
+std::map<std::string, std::string> partition_constraint_texts(const Catalog& catalog) {
+  std::map<std::string, std::string> all;
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr)
+      all[absl::StrCat(partition_oid(*view->partition))] =
+          absl::StrCat("(", partition_condition(catalog, *view->partition), ")");
+  return all;
+}
+
+std::map<std::string, std::string> partition_ancestor_texts(const Catalog& catalog) {
+  std::map<std::string, std::string> all;
+  std::map<TableId, TableId> parents;
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr) parents[view->partition->id] = view->partition->parent;
+  const auto add = [&](TableId id) {
+    std::string list;
+    for (TableId at = id;; at = parents[at]) {
+      absl::StrAppend(&list, list.empty() ? "{" : ",", table_oid(at));
+      if (!parents.contains(at)) break;
+    }
+    all[absl::StrCat(table_oid(id))] = list + "}";
+  };
+  for (const auto& [id, rules] : catalog.rules)
+    if (rules.partitioning) add(id);
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr) add(view->partition->id);
+  return all;
+}
+
+std::map<std::string, std::string> partition_root_texts(const Catalog& catalog) {
+  std::map<std::string, std::string> all;
+  for (const auto& [id, rules] : catalog.rules)
+    if (rules.partitioning) all[absl::StrCat(table_oid(id))] = absl::StrCat(table_oid(id));
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr)
+      all[absl::StrCat(partition_oid(*view->partition))] = absl::StrCat(table_oid(view->partition->root));
+  return all;
+}
+
+}  // namespace scyper::query

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bind/system_tables.h"
+#include "query/catalog.h"
+
+// What the system tables have of partitions by range and list.
+namespace scyper::query {
+
+std::vector<SystemRow> inherits(const Catalog& catalog);
+std::vector<SystemRow> partitioned_tables(const Catalog& catalog);
+// pg_get_partkeydef() and pg_get_partition_constraintdef(), by the number of a table.
+std::map<std::string, std::string> partition_key_texts(const Catalog& catalog);
+std::map<std::string, std::string> partition_constraint_texts(const Catalog& catalog);
+// pg_partition_ancestors() as an array, the table itself first; pg_partition_root().
+std::map<std::string, std::string> partition_ancestor_texts(const Catalog& catalog);
+std::map<std::string, std::string> partition_root_texts(const Catalog& catalog);
+
+}  // namespace scyper::query

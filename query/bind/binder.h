@@ -473,8 +473,9 @@ class Binder {
   static void keep_view_rows(BoundDml* dml);
   // binder_trigger.cc
   Status bind_triggers(BoundDml* dml);
-  StatusOr<TriggerCall> bind_trigger(const std::shared_ptr<const Trigger>& trigger, uint8_t event, const BoundDml& dml,
-                                     const Relation& old_row, const Relation& new_row);
+  StatusOr<TriggerCall> bind_trigger(const std::shared_ptr<const Trigger>& trigger, uint8_t event,
+                                     const DeclaredPartition* partition, const Relation& old_row,
+                                     const Relation& new_row);
   void assign_all_columns(BoundDml* dml);
   Status bind_call_statement(const ast::CallStatement& call);
   StatusOr<BoundPtr> coerce_to_column(BoundPtr value, const storage::TableSchema& schema, uint32_t column);
@@ -591,8 +592,8 @@ class Binder {
   };
   std::vector<CurrentRow> current_rows_;
   using TransitionTables = std::map<std::string, std::shared_ptr<CommonQuery>>;
-  TransitionTables transition_tables_;  // of the trigger function at hand
-  std::shared_ptr<const DeclaredPartition> inserted_into_;  // by the INSERT at hand: its defaults count
+  TransitionTables transition_tables_;                       // of the trigger function at hand
+  std::shared_ptr<const DeclaredPartition> inserted_into_;   // by the INSERT at hand: its defaults count
   bool allows_unpopulated_ = false, is_describing_ = false;  // is_describing_: no rights, no rows of system tables
   bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record
 };

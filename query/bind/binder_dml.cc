@@ -66,7 +66,8 @@ StatusOr<BoundPtr> Binder::default_of(const storage::TableSchema& schema, uint32
   const TableRules::Column& rule = rules->columns[column];
   const Domain* domain = catalog_.find_domain(rule.domain);
   if (inserted_into_ != nullptr)
-    if (const auto own = inserted_into_->defaults.find(schema.columns[column].name); own != inserted_into_->defaults.end()) {
+    if (const auto own = inserted_into_->defaults.find(schema.columns[column].name);
+        own != inserted_into_->defaults.end()) {
       SCYPER_ASSIGN_OR_RETURN(BoundPtr bound, bind_rule(own->second, nullptr, "DEFAULT expressions"));
       return coerce_to_column(std::move(bound), schema, column);
     }

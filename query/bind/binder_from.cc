@@ -9,6 +9,7 @@
 #include "bind/expanded_sets.h"
 #include "bind/join_shape.h"
 #include "bind/make.h"
+#include "bind/partition_catalog.h"
 #include "bind/row_names.h"
 #include "bind/system_types.h"
 #include "bind/system_views.h"
@@ -294,13 +295,15 @@ StatusOr<std::unique_ptr<Relation>> Binder::system_relation(const SystemTable& t
 
 namespace {
 // pg_options_to_table(options) as what it means; empty: another function.
-std::string options_query(const ast::FromFunction& item) {
+std::string options_query(const ast::FromFunction& item, const Catalog& catalog) {
   constexpr std::string_view kName = "pg_options_to_table";
   const auto* call = item.functions.size() != 1 ? nullptr : ast::node_if<ast::FunctionCall>(item.functions[0].get());
   if (call != nullptr && !expand_array_query(*call).empty()) return expand_array_query(*call);
   if (call != nullptr && call->args.empty())
     if (const auto query = builtin_function_query(bare_name(call->name.back())); !query.empty())
       return std::string(query);
+  if (call != nullptr && bare_name(call->name.back()) == "pg_partition_tree" && call->args.size() == 1)
+    return partition_tree_query(catalog, to_sql(*call->args[0]));
   if (call == nullptr || bare_name(call->name.back()) != kName || call->args.size() != 1) return "";
   return absl::StrCat(
       "SELECT split_part(o, '=', 1) AS option_name, substr(o, strpos(o, '=') + 1) AS option_value FROM unnest(",
@@ -346,7 +349,7 @@ Status Binder::bind_from(const ast::FromItem& item, Scope* scope, BoundQuery* qu
       return add_relation(std::move(relation), scope, query, join, item.location);
     }
     case ast::FromKind::kFunction:
-      if (const auto sql = options_query(node_as<ast::FromFunction>(item)); !sql.empty()) {
+      if (const auto sql = options_query(node_as<ast::FromFunction>(item), catalog_); !sql.empty()) {
         const std::string& alias = node_as<ast::FromFunction>(item).alias.name;
         SCYPER_ASSIGN_OR_RETURN(auto relation, options_relation(sql, alias, scope));
         SCYPER_RETURN_IF_ERROR(rename_columns(relation.get(), node_as<ast::FromFunction>(item).alias.columns));

@@ -415,7 +415,8 @@ StatusOr<BoundPtr> Binder::find_relation_text(const std::map<std::string, std::s
   for (const auto& [number, text] : texts) add_entry(number, text, &map);
   const int32_t location = relation->location;
   SCYPER_ASSIGN_OR_RETURN(relation, cast_to_object(ObjectKind::kRelation, std::move(relation)));
-  SCYPER_ASSIGN_OR_RETURN(BoundPtr key, coerce(make_cast(std::move(relation), kInt8, true), kText, Coercion::kExplicit));
+  SCYPER_ASSIGN_OR_RETURN(BoundPtr key,
+                          coerce(make_cast(std::move(relation), kInt8, true), kText, Coercion::kExplicit));
   return find_text(std::move(map), std::move(key), location);
 }
 

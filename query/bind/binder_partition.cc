@@ -17,7 +17,8 @@ namespace {
 // A row that is not in `partition` need not meet what is asked of its rows; null: of all rows.
 std::string if_in(const Catalog& catalog, const DeclaredPartition* partition, const std::string& condition) {
   if (partition == nullptr) return absl::StrCat("(", condition, ") IS TRUE");
-  return absl::StrCat("((", partition_condition(catalog, *partition), ") AND (", condition, ") IS NOT TRUE) IS NOT TRUE");
+  return absl::StrCat("((", partition_condition(catalog, *partition), ") AND (", condition,
+                      ") IS NOT TRUE) IS NOT TRUE");
 }
 
 struct Placement {
@@ -87,9 +88,8 @@ Status Binder::bind_partition_checks(BoundDml* dml) {
     if (dml->kind == DmlKind::kUpdate) {
       std::set<uint32_t> read;
       collect_columns(*condition, row->id, &read);
-      const bool changes = std::any_of(dml->assignments.begin(), dml->assignments.end(), [&](const auto& assignment) {
-        return read.contains(assignment.column);
-      });
+      const bool changes = std::any_of(dml->assignments.begin(), dml->assignments.end(),
+                                       [&](const auto& assignment) { return read.contains(assignment.column); });
       if (!changes) continue;  // held before, holds now
     }
     placement.check.condition = std::move(condition);

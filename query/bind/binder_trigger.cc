@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/partitions.h"
 #include "bind/view_target.h"
 #include "parse/sql_parser.h"
 #include "plan/expressions.h"
@@ -21,6 +22,12 @@ void act_as_owner(const Role* owner, Routine* variant) {
   absl::StrAppend(&variant->variant, " as ", owner->id);
 }
 
+// A trigger, and the partition that it is of; null: of the table.
+struct FiredTrigger {
+  std::shared_ptr<const Trigger> trigger;
+  const DeclaredPartition* partition = nullptr;
+};
+
 }  // namespace
 
 Status Binder::bind_triggers(BoundDml* dml) {
@@ -28,17 +35,27 @@ Status Binder::bind_triggers(BoundDml* dml) {
   const std::string& table = schema.name;
   uint8_t event = event_of(dml->kind);
   for (const ColumnAssignment& assignment : dml->assignments) dml->named_columns.push_back(assignment.column);
-  auto first = catalog_.triggers.lower_bound({table, ""});
-  std::vector<std::shared_ptr<const Trigger>> fired;
-  for (auto it = first; it != catalog_.triggers.end() && it->first.first == table; ++it) {
-    const Trigger& trigger = *it->second;
-    bool named = trigger.columns.empty() || event != Trigger::kUpdate ||
-                 std::any_of(dml->assignments.begin(), dml->assignments.end(), [&](const ColumnAssignment& a) {
-                   const std::string& name = schema.columns[a.column].name;
-                   return std::find(trigger.columns.begin(), trigger.columns.end(), name) != trigger.columns.end();
-                 });
-    if ((trigger.events & event) != 0 && trigger.fires() && named) fired.push_back(it->second);
-  }
+  std::vector<FiredTrigger> fired;
+  const View* named_view = dml->through == nullptr ? nullptr : dml->through->view;
+  const auto add = [&](const std::string& relation, const DeclaredPartition* partition, bool is_named) {
+    for (auto it = catalog_.triggers.lower_bound({relation, ""});
+         it != catalog_.triggers.end() && it->first.first == relation; ++it) {
+      const Trigger& trigger = *it->second;
+      const bool is_meant =
+          trigger.columns.empty() || event != Trigger::kUpdate ||
+          std::any_of(dml->assignments.begin(), dml->assignments.end(), [&](const ColumnAssignment& a) {
+            const std::string& name = schema.columns[a.column].name;
+            return std::find(trigger.columns.begin(), trigger.columns.end(), name) != trigger.columns.end();
+          });
+      const bool counts = trigger.per_row || is_named;
+      if ((trigger.events & event) != 0 && trigger.fires() && is_meant && counts)
+        fired.push_back({it->second, partition});
+    }
+  };
+  add(table, nullptr, named_view == nullptr || named_view->partition == nullptr);
+  if (dml->view == nullptr && partitioning_of(catalog_, schema.id))
+    for (const View* view : partitions_below(catalog_, schema.id))
+      add(view->name, view->partition.get(), named_view != nullptr && named_view->name == view->name);
   if (fired.empty()) return absl::OkStatus();
   dml->triggers = std::make_unique<BoundTriggers>();
   // conditions are of triggers of tables
@@ -51,8 +68,8 @@ Status Binder::bind_triggers(BoundDml* dml) {
   dml->triggers->old_relation = old_row->id;
   dml->triggers->new_relation = new_row->id;
   bool changes_rows = false;
-  for (const auto& trigger : fired) {
-    SCYPER_ASSIGN_OR_RETURN(TriggerCall call, bind_trigger(trigger, event, *dml, *old_row, *new_row));
+  for (const auto& [trigger, partition] : fired) {
+    SCYPER_ASSIGN_OR_RETURN(TriggerCall call, bind_trigger(trigger, event, partition, *old_row, *new_row));
     dml->triggers->keeps_old |= !trigger->old_table.empty();
     dml->triggers->keeps_new |= !trigger->new_table.empty();
     auto* list = trigger->per_row
@@ -68,7 +85,8 @@ Status Binder::bind_triggers(BoundDml* dml) {
 }
 
 StatusOr<TriggerCall> Binder::bind_trigger(const std::shared_ptr<const Trigger>& trigger, uint8_t event,
-                                           const BoundDml& /*dml*/, const Relation& old_row, const Relation& new_row) {
+                                           const DeclaredPartition* partition, const Relation& old_row,
+                                           const Relation& new_row) {
   auto range = catalog_.routines.equal_range(trigger->function);
   auto found = std::find_if(range.first, range.second, [](const auto& e) { return e.second->is_trigger; });
   if (found == range.second)
@@ -87,6 +105,17 @@ StatusOr<TriggerCall> Binder::bind_trigger(const std::shared_ptr<const Trigger>&
   call.routine = std::move(variant);
   program_->callees.push_back(call.routine);
   call.callee = static_cast<uint32_t>(program_->callees.size() - 1);
+  if (partition != nullptr && trigger->per_row) {  // of a row that is in the partition, before and after
+    std::vector<BoundPtr> within;
+    const std::string condition = partition_condition(catalog_, *partition);
+    for (const Relation* row :
+         {event != Trigger::kInsert ? &old_row : nullptr, event != Trigger::kDelete ? &new_row : nullptr}) {
+      if (row == nullptr) continue;
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr is_within, bind_rule(condition, row, "WHEN"));
+      within.push_back(std::move(is_within));
+    }
+    call.when = join_conditions(BoundKind::kAnd, std::move(within), -1);
+  }
   if (trigger->when.empty()) return call;
   SCYPER_ASSIGN_OR_RETURN(auto expr, parse_expression(trigger->when));
   Scope scope;
@@ -95,7 +124,11 @@ StatusOr<TriggerCall> Binder::bind_trigger(const std::shared_ptr<const Trigger>&
   const VariableScope* saved = std::exchange(variables_, nullptr);
   auto when = bind_condition(*expr, &scope, "WHEN");
   variables_ = saved;
-  SCYPER_ASSIGN_OR_RETURN(call.when, std::move(when));
+  SCYPER_RETURN_IF_ERROR(when.status());
+  std::vector<BoundPtr> all;
+  if (call.when != nullptr) all.push_back(std::move(call.when));
+  all.push_back(*std::move(when));
+  call.when = all.size() == 1 ? std::move(all[0]) : join_conditions(BoundKind::kAnd, std::move(all), -1);
   return call;
 }
 

@@ -111,17 +111,17 @@ struct Relation {
   uint32_t id = 0;
   RelationKind kind = RelationKind::kTable;
   std::string alias;
-  std::string key;                              // of a table or view that is called by its own name, else empty
-  std::shared_ptr<storage::Table> table;        // kTable
-  std::unique_ptr<BoundQuery> query;            // kQuery
-  std::vector<std::vector<BoundPtr>> rows;      // kValues
-  std::vector<BoundPtr> arguments;              // kSeries: start, stop, step (bigint); kUnnest: the array;
-                                                // kFunction: one kUserCall, or none and `common`, a part
-                                                // kFeed (ExecContext::feed): none
-  std::shared_ptr<const ForeignTable> foreign;  // kForeign
-  std::shared_ptr<const DeclaredPartition> partition;   // that its rows are of
-  double estimated_rows = 0;                    // kForeign, kUnnest; 0: not known
-  std::shared_ptr<CommonQuery> common;          // kCommon, kFunction
+  std::string key;                                     // of a table or view that is called by its own name, else empty
+  std::shared_ptr<storage::Table> table;               // kTable
+  std::unique_ptr<BoundQuery> query;                   // kQuery
+  std::vector<std::vector<BoundPtr>> rows;             // kValues
+  std::vector<BoundPtr> arguments;                     // kSeries: start, stop, step (bigint); kUnnest: the array;
+                                                       // kFunction: one kUserCall, or none and `common`, a part
+                                                       // kFeed (ExecContext::feed): none
+  std::shared_ptr<const ForeignTable> foreign;         // kForeign
+  std::shared_ptr<const DeclaredPartition> partition;  // that its rows are of
+  double estimated_rows = 0;                           // kForeign, kUnnest; 0: not known
+  std::shared_ptr<CommonQuery> common;                 // kCommon, kFunction
   bool computes_common = false;  // kCommon that is recursive and reads columns around: computed here alone
   std::vector<RelationColumn> columns;
   std::vector<HiddenColumn> hidden;  // kTable that is searched

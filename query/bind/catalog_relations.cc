@@ -104,7 +104,7 @@ SystemRow class_row(const Catalog& catalog, const ClassRow& row) {
           false,
           materialized == nullptr || materialized->is_populated,
           is_table || *row.kind == 'p' ? "d" : "n",
-          !row.bound.empty(),  // relispartition
+          !row.bound.empty(),                              // relispartition
           int64_t{0},                                      // relrewrite
           is_table ? kFirstTransaction : int64_t{0},       // relfrozenxid
           is_table ? kFirstMultiTransaction : int64_t{0},  // relminmxid
@@ -148,10 +148,10 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
   }
   for (const auto& [name, view] : catalog.views) {
     const DeclaredPartition* partition = view->partition.get();
-    const char* kind = view->foreign != nullptr   ? "f"
-                       : partition == nullptr     ? "v"
-                       : partition->partitioning  ? "p"
-                                                  : "r";
+    const char* kind = view->foreign != nullptr  ? "f"
+                       : partition == nullptr    ? "v"
+                       : partition->partitioning ? "p"
+                                                 : "r";
     add({view_oid(catalog, name), name, kind, view->column_names.size(), false,
          partition == nullptr ? 0 : partition->checks.size(), view_options(*view), false,
          partition == nullptr ? std::string()
@@ -466,8 +466,8 @@ std::vector<SystemRow> table_list(const Catalog& catalog) {
                       false});
   for (const auto& [name, view] : catalog.views)
     if (view->partition != nullptr)
-      rows.push_back({schema_name(name), name_in_schema(name), owner_name(view->access, catalog), {}, false, false,
-                      false, false});
+      rows.push_back(
+          {schema_name(name), name_in_schema(name), owner_name(view->access, catalog), {}, false, false, false, false});
   return rows;
 }
 
@@ -588,7 +588,8 @@ std::vector<SystemTable> catalog_relation_tables() {
        columns_of("schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition"),
        materialized_view_list},
       {kSchema, "pg_views", columns_of("schemaname viewname viewowner definition"), view_list},
-      {kSchema, "pg_inherits", columns_of("inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"), inherits},
+      {kSchema, "pg_inherits", columns_of("inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"),
+       inherits},
       {kSchema, "pg_partitioned_table",
        columns_of("partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector partclass:oidvector "
                   "partcollation:oidvector partexprs"),

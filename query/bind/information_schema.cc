@@ -43,9 +43,9 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
                     schema_name(relation.name),
                     name_in_schema(relation.name),
                     relation.schema != nullptr && storage::is_temporary(relation.schema->id) ? "LOCAL TEMPORARY"
-                    : table                                             ? "BASE TABLE"
-                    : relation.view->foreign != nullptr                 ? "FOREIGN"
-                                                                        : "VIEW",
+                    : table                                                                  ? "BASE TABLE"
+                    : relation.view->foreign != nullptr                                      ? "FOREIGN"
+                                                                                             : "VIEW",
                     {},
                     {},
                     {},

@@ -234,7 +234,9 @@ std::map<std::string, std::string> view_texts(const Catalog& catalog) {
 
 int64_t relation_with_triggers(const Catalog& catalog, const std::string& name) {
   const auto table = catalog.find_table(name);
-  return table != nullptr ? table_oid(table->schema()) : catalog.find_view(name, false) != nullptr ? view_oid(catalog, name) : 0;
+  return table != nullptr                            ? table_oid(table->schema())
+         : catalog.find_view(name, false) != nullptr ? view_oid(catalog, name)
+                                                     : 0;
 }
 
 namespace {

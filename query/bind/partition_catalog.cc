@@ -47,9 +47,8 @@ std::vector<SystemRow> partitioned_tables(const Catalog& catalog) {
     const auto& columns = table->schema().columns;
     std::vector<std::string> positions, classes, collations, expressions;
     for (const Partitioning::Key& key : partitioning.keys) {
-      const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& c) {
-        return !key.column.empty() && c.name == key.column;
-      });
+      const auto column = std::find_if(columns.begin(), columns.end(),
+                                       [&](const auto& c) { return !key.column.empty() && c.name == key.column; });
       positions.push_back(column == columns.end() ? "0" : absl::StrCat(column - columns.begin() + 1));
       classes.push_back(absl::StrCat(operator_class_oid(key.type)));
       collations.push_back(absl::StrCat(is_string(key.type.id) ? kDefaultCollation : 0));
@@ -59,8 +58,9 @@ std::vector<SystemRow> partitioned_tables(const Catalog& catalog) {
     for (const View* view : partitions_of(catalog, id))
       if (view->partition->bound.is_default) default_partition = partition_oid(*view->partition);
     rows.push_back({table_oid(id), partitioning.by == PartitionedBy::kRange ? "r" : "l", partitioning.keys.size(),
-                    default_partition, absl::StrJoin(positions, " "), absl::StrJoin(classes, " "),
-                    absl::StrJoin(collations, " "),
+                    default_partition, absl::StrCat("{", absl::StrJoin(positions, ","), "}"),
+                    absl::StrCat("{", absl::StrJoin(classes, ","), "}"),
+                    absl::StrCat("{", absl::StrJoin(collations, ","), "}"),
                     expressions.empty() ? SystemValue() : SystemValue(absl::StrJoin(expressions, ", "))});
   });
   return rows;
@@ -101,6 +101,37 @@ std::map<std::string, std::string> partition_ancestor_texts(const Catalog& catal
   for (const auto& [name, view] : catalog.views)
     if (view->partition != nullptr) add(view->partition->id);
   return all;
+}
+
+std::string partition_tree_query(const Catalog& catalog, const std::string& relation) {
+  std::string rows;
+  const auto add = [&](TableId top, TableId id, const std::string& parent, bool is_leaf, int level) {
+    absl::StrAppend(&rows, rows.empty() ? "(" : ", (", table_oid(top), "::bigint, ", table_oid(id), "::bigint, ",
+                    parent, "::bigint, ", is_leaf ? "true" : "false", ", ", level, ")");
+  };
+  const std::function<void(TableId, TableId, int)> add_below = [&](TableId top, TableId parent, int level) {
+    for (const View* view : partitions_of(catalog, parent)) {
+      const DeclaredPartition& partition = *view->partition;
+      add(top, partition.id, absl::StrCat(table_oid(parent)), !partition.partitioning, level);
+      add_below(top, partition.id, level + 1);
+    }
+  };
+  each_partitioned(catalog, [&](TableId id, const Partitioning&) {
+    if (catalog.find_table(id) == nullptr) return;
+    add(id, id, "NULL", false, 0);
+    add_below(id, id, 1);
+  });
+  for (const auto& [name, view] : catalog.views) {
+    if (view->partition == nullptr) continue;
+    const DeclaredPartition& partition = *view->partition;
+    add(partition.id, partition.id, absl::StrCat(table_oid(partition.parent)), !partition.partitioning, 0);
+    add_below(partition.id, partition.id, 1);
+  }
+  if (rows.empty()) rows = "(0::bigint, 0::bigint, 0::bigint, true, 0)";
+  return absl::StrCat(
+      "SELECT v.relid::regclass AS relid, v.parent::regclass AS parentrelid, v.leaf AS isleaf, "
+      "v.level AS level FROM (VALUES ",
+      rows, ") AS v(top, relid, parent, leaf, level) WHERE v.top = (", relation, ")::regclass::bigint");
 }
 
 std::map<std::string, std::string> partition_root_texts(const Catalog& catalog) {

@@ -18,5 +18,7 @@ std::map<std::string, std::string> partition_constraint_texts(const Catalog& cat
 // pg_partition_ancestors() as an array, the table itself first; pg_partition_root().
 std::map<std::string, std::string> partition_ancestor_texts(const Catalog& catalog);
 std::map<std::string, std::string> partition_root_texts(const Catalog& catalog);
+// pg_partition_tree() of what the text gives, as a query.
+std::string partition_tree_query(const Catalog& catalog, const std::string& relation);
 
 }  // namespace scyper::query

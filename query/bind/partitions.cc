@@ -156,9 +156,8 @@ std::vector<const View*> partitions_of(const Catalog& catalog, TableId parent) {
     if (view->partition != nullptr && view->partition->parent == parent) found.push_back(view.get());
   const Partitioning& key = partitioning_of(catalog, parent);
   if (key)
-    std::sort(found.begin(), found.end(), [&](const View* a, const View* b) {
-      return is_before(key, a->partition->bound, b->partition->bound);
-    });
+    std::sort(found.begin(), found.end(),
+              [&](const View* a, const View* b) { return is_before(key, a->partition->bound, b->partition->bound); });
   return found;
 }
 
@@ -261,13 +260,30 @@ std::string shown_bound(const Partitioning& key, const PartitionBound& bound) {
   return absl::StrCat("FOR VALUES FROM ", shown_limits(key, bound.from), " TO ", shown_limits(key, bound.to));
 }
 
+namespace {
+
+// Without the brackets around all of it.
+std::string bare_expression(std::string text) {
+  while (text.starts_with('(') && text.ends_with(')')) {
+    int depth = 0;
+    for (size_t i = 0; i + 1 < text.size(); i++) {
+      depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+      if (depth == 0) return text;
+    }
+    text = text.substr(1, text.size() - 2);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string shown_key(const Partitioning& key) {
   std::string text = key.by == PartitionedBy::kRange ? "RANGE (" : "LIST (";
   for (size_t i = 0; i < key.keys.size(); i++) {
     const Partitioning::Key& part = key.keys[i];
-    const bool is_call = part.column.empty() && part.expression.ends_with(')') && !part.expression.starts_with('(');
-    absl::StrAppend(&text, i == 0 ? "" : ", ",
-                    !part.column.empty() || is_call ? part.expression : absl::StrCat("(", part.expression, ")"));
+    const std::string bare = bare_expression(part.expression);
+    const bool is_call = bare.ends_with(')') && bare.find_first_of(" +-*/|(") == bare.find('(');
+    absl::StrAppend(&text, i == 0 ? "" : ", ", !part.column.empty() || is_call ? bare : absl::StrCat("((", bare, "))"));
   }
   return text + ")";
 }

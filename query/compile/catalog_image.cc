@@ -15,11 +15,12 @@ namespace scyper::query {
 namespace {
 
 constexpr uint32_t kVersion = 15;
-// These are read, too: without partitions by range and list; without the name and settings of the database; without the options of views, either; without the
-// caches of tables, either; without hot data views, either; without the access of sequences, either; without what
-// encode_more() writes, either.
-constexpr uint32_t kVersionWithoutPartitions = 14, kVersionWithoutDatabase = 13, kVersionWithoutViewOptions = 12, kVersionWithoutCaches = 11,
-                   kVersionWithoutHotData = 10, kVersionWithoutSequences = 9, kVersionBefore = 8;
+// These are read, too: without partitions by range and list; without the name and settings of the database; without the
+// options of views, either; without the caches of tables, either; without hot data views, either; without the access of
+// sequences, either; without what encode_more() writes, either.
+constexpr uint32_t kVersionWithoutPartitions = 14, kVersionWithoutDatabase = 13, kVersionWithoutViewOptions = 12,
+                   kVersionWithoutCaches = 11, kVersionWithoutHotData = 10, kVersionWithoutSequences = 9,
+                   kVersionBefore = 8;
 
 // A field that is added to one of these has to be added below too.
 static_assert(sizeof(SqlType) == 8);

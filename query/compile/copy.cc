@@ -272,10 +272,11 @@ StatusOr<ast::StatementPtr> insert_of_copy(ast::CopyStatement* copy, const Catal
     all.push_back(column.name);
   }
   const std::string name = quote_identifier(std::string(bare_name(schema.name)));
-  SCYPER_ASSIGN_OR_RETURN(ast::StatementPtr statement,
-                          parse_one(absl::StrCat("INSERT INTO ", quote_identifier(relation_of(*copy, catalog)), " (", list_of(all),
-                                                 ") OVERRIDING SYSTEM VALUE SELECT * FROM (SELECT ", values,
-                                                 " FROM feed AS ", name, " (", list_of(given), ")) AS ", name)));
+  SCYPER_ASSIGN_OR_RETURN(
+      ast::StatementPtr statement,
+      parse_one(absl::StrCat("INSERT INTO ", quote_identifier(relation_of(*copy, catalog)), " (", list_of(all),
+                             ") OVERRIDING SYSTEM VALUE SELECT * FROM (SELECT ", values, " FROM feed AS ", name, " (",
+                             list_of(given), ")) AS ", name)));
   auto& outer = *node_as<ast::InsertStatement>(*statement).source;
   auto& inner = *node_as<ast::FromSubquery>(*outer.from[0]).subquery;
   node_as<ast::FromTable>(*inner.from[0]).table.name = {std::string(kFeedSchema), schema.name};

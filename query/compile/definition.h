@@ -116,6 +116,7 @@ class Definer {
   bool has_schema(std::string_view name) const;
   // definition_as.cc
   Status create_table_as(const ast::CreateTableAsStatement& create, ResultSet* result);
+  StatusOr<std::shared_ptr<storage::Table>> table_like(const ast::Name& name) const;
   Status copy_columns(const ast::TableLike& like, storage::TableSchema* schema, TableRules* rules);
   Status copy_indexes(const ast::TableLike& like, storage::TableSchema* schema, TableRules* rules);
   // definition_constraint.cc
@@ -411,10 +412,13 @@ class Definer {
                                                            const Partitioning& key, std::string_view word);
   StatusOr<PartitionBound> partition_bound(const ast::PartitionBound& bound, const Partitioning& key,
                                            const std::string& name);
-  Status check_bound(TableId parent, const PartitionBound& bound, const std::string& name, int32_t location);
+  Status check_bound(TableId parent, const PartitionBound& bound, const std::string& name,
+                     const ast::PartitionBound& written);
   StatusOr<std::pair<TableId, TableId>> partitioned_relation(const ast::Name& name, int32_t location);
   Status define_partition_rule(const ast::Constraint& constraint, const std::string& column, const std::string& name,
                                DeclaredPartition* partition);
+  bool has_same_key(const ast::Constraint& constraint, const std::string& column,
+                    const storage::TableSchema& schema) const;
   Status define_partition_rules(const ast::CreateTableStatement& create, DeclaredPartition* partition);
   Status create_partition(const ast::CreateTableStatement& create);
   void add_partition(const std::string& name, std::shared_ptr<DeclaredPartition> partition);
@@ -426,14 +430,19 @@ class Definer {
   Status drop_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status erase_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status erase_partitions_of(TableId root, const ast::DropStatement& drop, ResultSet* result);
+  Status check_no_key_part(const std::string& table, const std::string& column, std::string_view verb);
   Status check_attached(const storage::TableSchema& mine, const storage::TableSchema& theirs,
                         const std::string& parent) const;
   Status attach_partition(const ast::AlterTableCommand& command, const ast::Name& parent);
+  std::vector<std::shared_ptr<const View>> take_partitions_of(TableId parent);
+  void give_partitions(const std::vector<std::shared_ptr<const View>>& views, TableId old_parent, TableId new_parent,
+                       TableId root);
   Status take_in(const std::string& name, std::shared_ptr<DeclaredPartition> partition);
   Status detach_partition(const ast::AlterTableCommand& command, const ast::Name& parent);
   Status alter_partition(const ast::AlterTableCommand& command, const ast::Name& name);
   Status change_partition(const ast::AlterTableCommand& command, const std::string& key, DeclaredPartition* partition);
-  Status create_partition_index(const ast::CreateIndexStatement& create, const DeclaredPartition& partition, ResultSet* result);
+  Status create_partition_index(const ast::CreateIndexStatement& create, const DeclaredPartition& partition,
+                                ResultSet* result);
   // definition_analyze.cc
   Status analyze(const ast::AnalyzeStatement& analyze, ResultSet* result);
   Status check_schema(const ast::Name& name, int32_t location = -1) const;
@@ -456,10 +465,10 @@ class Definer {
   std::optional<SessionRoles> rows_roles_;  // null: those of the statement
   std::vector<std::string> names_;
   std::vector<SqlType> types_;
-  std::string filled_view_;  // a materialized view that rows_text_ is about
-  std::map<TableId, std::string> rows_to_delete_;    // of partitions that go: conditions, by table
-  std::shared_ptr<storage::Table> attached_;         // rows_text_ reads it as kAttachedTable
-  bool moves_rows_ = false;                          // rows_text_ moves rows of partitions: no trigger fires
+  std::string filled_view_;                        // a materialized view that rows_text_ is about
+  std::map<TableId, std::string> rows_to_delete_;  // of partitions that go: conditions, by table
+  std::shared_ptr<storage::Table> attached_;       // rows_text_ reads it as kAttachedTable
+  bool moves_rows_ = false;                        // rows_text_ moves rows of partitions: no trigger fires
   bool keeps_tables_ = false, shares_rows_ = false, is_temporary_ = false, tells_rows_ = true;
   std::deque<ResultSet> results_;                  // what values of new columns point to
   std::deque<storage::ColumnValues> read_values_;  // likewise

@@ -115,6 +115,12 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
   if (is_materialized) return alter_materialized_view(alter, result);
   if (alter.object == ast::ObjectKind::kMaterializedView && name_taken(alter.table.name.back()))
     return error("42809", absl::StrCat("\"", alter.table.name.back(), "\" is not a materialized view"), -1);
+  // an index of a partitioned table is one of all its partitions already
+  if (alter.object == ast::ObjectKind::kIndex && old_->index_tables.count(alter.table.name.back()) != 0 &&
+      alter.commands[0].action == ast::AlterTableAction::kAttachPartition) {
+    result->command_tag = "ALTER INDEX";
+    return Status();
+  }
   if (alter.object != ast::ObjectKind::kTable && alter.object != ast::ObjectKind::kMaterializedView)
     return error("0A000", absl::StrCat("ALTER of this object: ", alter.commands[0].action_name, " is not supported"),
                  -1);
@@ -356,6 +362,7 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
   SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
   const TableId id = table->schema().id;
   SCYPER_RETURN_IF_ERROR(drop_uses_of_sequences(name, static_cast<int>(column), {}, command.cascade, result));
+  SCYPER_RETURN_IF_ERROR(check_no_key_part(name, command.name, "drop"));
   TableChange change = begin_change(table, next().rules[id]);
   if (change.schema.scheme != storage::PartitionScheme::kShared && change.schema.partition_column == column)
     return error("42P16",
@@ -381,6 +388,7 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
 // Indexes on expressions and partial ones that read the column are made anew.
 Status Definer::set_type(const ast::AlterTableCommand& command, const std::string& name) {
   SCYPER_ASSIGN_OR_RETURN(const uint32_t column, column_to_alter(command.name, name));
+  SCYPER_RETURN_IF_ERROR(check_no_key_part(name, command.name, "alter"));
   SCYPER_RETURN_IF_ERROR(check_unread(name, column));
   std::vector<std::string> definitions;
   for (const std::string& index : indexes_that_read(next().find_table(name)->schema(), column)) {

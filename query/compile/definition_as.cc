@@ -72,11 +72,18 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
 
 // --- LIKE ---
 
+// Of a partition: the table with its rows.
+StatusOr<std::shared_ptr<storage::Table>> Definer::table_like(const ast::Name& name) const {
+  const DeclaredPartition* partition = old_->find_partition(name.back());
+  if (partition == nullptr) return find_table(name);
+  return old_->find_table(partition->root);
+}
+
 Status Definer::copy_columns(const ast::TableLike& like, storage::TableSchema* schema, TableRules* rules) {
   if (!name_taken(like.table.name.back()))
     return error("42P01", absl::StrCat("relation \"", like.table.name.back(), "\" does not exist"),
                  like.table.location);
-  SCYPER_ASSIGN_OR_RETURN(auto source, find_table(like.table.name));
+  SCYPER_ASSIGN_OR_RETURN(auto source, table_like(like.table.name));
   const storage::TableSchema& from = source->schema();
   const auto known = old_->rules.find(from.id);
   const size_t visible = storage::visible_columns(from);
@@ -100,6 +107,9 @@ Status Definer::copy_columns(const ast::TableLike& like, storage::TableSchema* s
   }
   if (like.constraints && known != old_->rules.end())
     rules->checks.insert(rules->checks.end(), known->second.checks.begin(), known->second.checks.end());
+  if (const DeclaredPartition* partition = old_->find_partition(like.table.name.back());
+      partition != nullptr && like.constraints)
+    for (const auto& check : partition->checks) rules->checks.push_back({check.name, check.expression});
   for (size_t c = 0; like.comments && c < visible; c++) {
     const std::string& column = from.columns[c].name;
     auto comment = old_->comments.find(absl::StrCat("column ", from.name, ".", column));
@@ -111,7 +121,7 @@ Status Definer::copy_columns(const ast::TableLike& like, storage::TableSchema* s
 
 Status Definer::copy_indexes(const ast::TableLike& like, storage::TableSchema* schema, TableRules* rules) {
   if (!like.indexes) return absl::OkStatus();
-  SCYPER_ASSIGN_OR_RETURN(auto source, find_table(like.table.name));
+  SCYPER_ASSIGN_OR_RETURN(auto source, table_like(like.table.name));
   const storage::TableSchema& from = source->schema();
   for (const storage::IndexDef& old : from.indexes) {
     if (is_local(old)) continue;

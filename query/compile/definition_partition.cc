@@ -39,7 +39,8 @@ std::string list_of_given_columns(const storage::TableSchema& schema, const Tabl
   return text;
 }
 
-std::string query_of_partition(const Catalog& catalog, const DeclaredPartition& partition, const storage::TableSchema& root) {
+std::string query_of_partition(const Catalog& catalog, const DeclaredPartition& partition,
+                               const storage::TableSchema& root) {
   return absl::StrCat("SELECT ", list_of_columns(root), " FROM ", quote_identifier(root.name), " WHERE ",
                       partition_condition(catalog, partition));
 }
@@ -52,8 +53,7 @@ bool is_word(const ast::Expr& expr, std::string_view word) {
 
 // Of errors about its values.
 int32_t place_of(const ast::PartitionBound& bound) {
-  if (!bound.from.empty()) return bound.from[0]->location;
-  return bound.values.empty() ? bound.location : bound.values[0]->location;
+  return bound.from.empty() ? bound.location : bound.from[0]->location;
 }
 
 }  // namespace
@@ -127,10 +127,11 @@ StatusOr<PartitionBound::Value> Definer::bound_value(const ast::Expr& expr, cons
                  expr.location);
   SCYPER_RETURN_IF_ERROR(bound.status());
   std::vector<Datum> values;
-  SCYPER_RETURN_IF_ERROR(evaluate(absl::StrCat("SELECT CAST(", to_sql(expr), " AS ", to_sql(part.type), ")"), column, &values, nullptr));
+  SCYPER_RETURN_IF_ERROR(
+      evaluate(absl::StrCat("SELECT CAST(", to_sql(expr), " AS ", to_sql(part.type), ")"), column, &values, nullptr));
   value.is_null = values[0].null != 0;
   if (!value.is_null) append_datum(&value.text, part.type, values[0]);
-  if (value.is_null && is_range) return error("42P16", "cannot specify NULL in range bound", -1);
+  if (value.is_null && is_range) return error("42P17", "cannot specify NULL in range bound", -1);
   return value;
 }
 
@@ -180,7 +181,8 @@ StatusOr<PartitionBound> Definer::partition_bound(const ast::PartitionBound& bou
 }
 
 // Beside the partitions that are there, and the rows that a default one has.
-Status Definer::check_bound(TableId parent, const PartitionBound& bound, const std::string& name, int32_t location) {
+Status Definer::check_bound(TableId parent, const PartitionBound& bound, const std::string& name,
+                            const ast::PartitionBound& written) {
   const std::string shown(bare_name(name));
   for (const View* view : partitions_of(next(), parent)) {
     if (!view->partition->bound.is_default) continue;
@@ -188,7 +190,7 @@ Status Definer::check_bound(TableId parent, const PartitionBound& bound, const s
       return error("42P17",
                    absl::StrCat("partition \"", shown, "\" conflicts with existing default partition \"",
                                 std::string(bare_name(view->name)), "\""),
-                   location);
+                   written.location);
     SCYPER_ASSIGN_OR_RETURN(const bool is_free,
                             has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(view->name), " WHERE ",
                                                      bound_condition(next(), parent, bound), " LIMIT 1")));
@@ -198,11 +200,19 @@ Status Definer::check_bound(TableId parent, const PartitionBound& bound, const s
                                 std::string(bare_name(view->name)), "\" would be violated by some row"),
                    -1);
   }
+  int32_t location = place_of(written);
+  for (size_t i = 0; i < bound.values.size() && i < written.values.size(); i++) {
+    PartitionBound one;
+    one.values.push_back(bound.values[i]);
+    if (find_overlap(next(), parent, one) == nullptr) continue;
+    location = written.values[i]->location;
+    break;
+  }
   if (const View* other = find_overlap(next(), parent, bound); other != nullptr)
-    return error("42P17",
-                 absl::StrCat("partition \"", shown, "\" would overlap partition \"",
-                              std::string(bare_name(other->name)), "\""),
-                 location);
+    return error(
+        "42P17",
+        absl::StrCat("partition \"", shown, "\" would overlap partition \"", std::string(bare_name(other->name)), "\""),
+        location);
   return Status();
 }
 
@@ -216,12 +226,12 @@ StatusOr<std::pair<TableId, TableId>> Definer::partitioned_relation(const ast::N
   } else if (const auto table = next().find_table(key); table != nullptr) {
     if (next().rules[table->schema().id].partitioning) return std::pair(table->schema().id, table->schema().id);
     if (table->schema().scheme == storage::PartitionScheme::kHash)
-      return with_hint(error("0A000", "PARTITION OF a table PARTITION BY HASH is not supported", location),
+      return with_hint(error("0A000", "partitions of a table PARTITION BY HASH is not supported", location),
                        "Its partitions are made by the system: one for each of the setting partitions.");
   } else if (!name_taken(key)) {
-    return error("42P01", absl::StrCat("relation \"", key, "\" does not exist"), location);
+    return error("42P01", absl::StrCat("relation \"", key, "\" does not exist"), -1);
   }
-  return error("42809", absl::StrCat("\"", std::string(bare_name(key)), "\" is not partitioned"), -1);
+  return error("42P17", absl::StrCat("\"", std::string(bare_name(key)), "\" is not partitioned"), -1);
 }
 
 // Rules of one partition alone: they are checked where its rows change.
@@ -265,10 +275,30 @@ Status Definer::define_partition_rule(const ast::Constraint& constraint, const s
       partition->checks.push_back({check, to_sql(*constraint.expr)});
       return Status();
     }
+    case ast::ConstraintKind::kPrimaryKey:
+    case ast::ConstraintKind::kUnique:
+      if (has_same_key(constraint, column, table->schema())) return Status();
+      [[fallthrough]];
     default:
       return with_hint(error("0A000", "keys and foreign keys of one partition are not supported", constraint.location),
                        "Define them on the partitioned table.");
   }
+}
+
+// A key of one partition that the table has for all of them holds already.
+bool Definer::has_same_key(const ast::Constraint& constraint, const std::string& column,
+                           const storage::TableSchema& schema) const {
+  std::vector<std::string> wanted = constraint.columns;
+  if (wanted.empty()) wanted.push_back(column);
+  std::sort(wanted.begin(), wanted.end());
+  const bool is_primary_wanted = constraint.kind == ast::ConstraintKind::kPrimaryKey;
+  return std::any_of(schema.indexes.begin(), schema.indexes.end(), [&](const storage::IndexDef& index) {
+    if (!index.unique || index.partial || (is_primary_wanted && !index.primary)) return false;
+    std::vector<std::string> names;
+    for (const uint32_t c : index.columns) names.push_back(schema.columns[c].name);
+    std::sort(names.begin(), names.end());
+    return names == wanted;
+  });
 }
 
 Status Definer::define_partition_rules(const ast::CreateTableStatement& create, DeclaredPartition* partition) {
@@ -293,7 +323,7 @@ Status Definer::create_partition(const ast::CreateTableStatement& create) {
   std::tie(partition->parent, partition->root) = ids;
   SCYPER_ASSIGN_OR_RETURN(partition->bound,
                           partition_bound(*create.bound, partitioning_of(next(), partition->parent), name));
-  SCYPER_RETURN_IF_ERROR(check_bound(partition->parent, partition->bound, name, place_of(*create.bound)));
+  SCYPER_RETURN_IF_ERROR(check_bound(partition->parent, partition->bound, name, *create.bound));
   const std::string root = next().find_table(partition->root)->schema().name;
   if (create.partition_by.strategy == ast::PartitionStrategy::kHash)
     return error("0A000", "partitions that are partitioned by hash are not supported", create.partition_by.location);
@@ -368,6 +398,27 @@ Status Definer::rename_in_partitions(TableId root, const std::string& from, cons
 
 // --- rows that come and go with partitions ---
 
+// Partitions are cut by its values.
+Status Definer::check_no_key_part(const std::string& table, const std::string& column, std::string_view verb) {
+  const storage::TableSchema& schema = next().find_table(table)->schema();
+  const int position = find_column(schema, column);
+  std::vector<std::pair<std::string, const Partitioning*>> all = {{table, &partitioning_of(next(), schema.id)}};
+  for (const View* view : partitions_below(next(), schema.id))
+    all.emplace_back(view->name, &view->partition->partitioning);
+  for (const auto& [name, key] : all)
+    for (const Partitioning::Key& part : key->keys) {
+      const bool is_part = part.column.empty() ? reads_column(schema, part.expression, static_cast<uint32_t>(position))
+                                               : part.column == column;
+      if (is_part)
+        return error("42P16",
+                     absl::StrCat("cannot ", std::string(verb), " column \"", column,
+                                  "\" because it is part of the partition key of relation \"",
+                                  std::string(bare_name(name)), "\""),
+                     -1);
+    }
+  return Status();
+}
+
 void Definer::delete_rows_of(const DeclaredPartition& partition) {
   if (is_repeated_) return;  // the log has them
   auto& conditions = rows_to_delete_[partition.root];
@@ -420,12 +471,12 @@ Status Definer::check_attached(const storage::TableSchema& mine, const storage::
                                const std::string& parent) const {
   for (size_t c = 0; c < storage::visible_columns(mine); c++)
     if (find_column(theirs, mine.columns[c].name) < 0)
-      return with_detail(error("42804",
-                               absl::StrCat("table \"", std::string(bare_name(mine.name)), "\" contains column \"",
-                                            mine.columns[c].name, "\" not found in parent \"",
-                                            std::string(bare_name(parent)), "\""),
-                               -1),
-                         "The new partition may contain only the columns present in parent.");
+      return with_detail(
+          error("42804",
+                absl::StrCat("table \"", std::string(bare_name(mine.name)), "\" contains column \"",
+                             mine.columns[c].name, "\" not found in parent \"", std::string(bare_name(parent)), "\""),
+                -1),
+          "The new partition may contain only the columns present in parent.");
   for (size_t c = 0; c < storage::visible_columns(theirs); c++) {
     const int column = find_column(mine, theirs.columns[c].name);
     if (column < 0)
@@ -435,6 +486,9 @@ Status Definer::check_attached(const storage::TableSchema& mine, const storage::
                    absl::StrCat("child table \"", std::string(bare_name(mine.name)),
                                 "\" has different type for column \"", theirs.columns[c].name, "\""),
                    -1);
+    if (theirs.columns[c].not_null && !mine.columns[static_cast<size_t>(column)].not_null)
+      return error("42804",
+                   absl::StrCat("column \"", theirs.columns[c].name, "\" in child table must be marked NOT NULL"), -1);
   }
   return Status();
 }
@@ -447,22 +501,46 @@ Status Definer::attach_partition(const ast::AlterTableCommand& command, const as
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(command.partition.name));
   const auto root = next().find_table(ids.second);
   const storage::TableSchema &mine = table->schema(), &theirs = root->schema();
-  if (next().rules[mine.id].partitioning)
-    return error("0A000", "attaching a table that is partitioned itself is not supported", -1);
+  if (mine.id == theirs.id)
+    return with_detail(error("42P07", "circular inheritance not allowed", -1),
+                       absl::StrCat("\"", std::string(bare_name(parent.back())), "\" is already a child of \"",
+                                    std::string(bare_name(name)), "\"."));
   SCYPER_RETURN_IF_ERROR(check_attached(mine, theirs, parent.back()));
   auto partition = std::make_shared<DeclaredPartition>();
   std::tie(partition->parent, partition->root) = ids;
   SCYPER_ASSIGN_OR_RETURN(partition->bound, partition_bound(*command.bound, partitioning_of(next(), ids.first), name));
-  SCYPER_RETURN_IF_ERROR(check_bound(ids.first, partition->bound, name, place_of(*command.bound)));
+  SCYPER_RETURN_IF_ERROR(check_bound(ids.first, partition->bound, name, *command.bound));
   SCYPER_ASSIGN_OR_RETURN(const bool fits,
                           has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(name), " WHERE (",
                                                    partition_condition(next(), *partition), ") IS NOT TRUE LIMIT 1")));
   if (!fits)
-    return error("23514",
-                 absl::StrCat("partition constraint of relation \"", std::string(bare_name(name)),
-                              "\" is violated by some row"),
-                 -1);
+    return error(
+        "23514",
+        absl::StrCat("partition constraint of relation \"", std::string(bare_name(name)), "\" is violated by some row"),
+        -1);
   return take_in(name, std::move(partition));
+}
+
+// Those below a table or partition that changes its place leave it,
+std::vector<std::shared_ptr<const View>> Definer::take_partitions_of(TableId parent) {
+  std::vector<std::shared_ptr<const View>> taken;
+  for (const View* view : partitions_below(next(), parent)) taken.push_back(next().views[view->name]);
+  for (const auto& view : taken) next().views.erase(view->name);
+  return taken;
+}
+
+// and come back to it under its new number, with another table for their rows.
+void Definer::give_partitions(const std::vector<std::shared_ptr<const View>>& views, TableId old_parent,
+                              TableId new_parent, TableId root) {
+  for (const auto& view : views) {
+    auto moved = std::make_shared<View>(*view);
+    auto partition = std::make_shared<DeclaredPartition>(*view->partition);
+    partition->root = root;
+    if (partition->parent == old_parent) partition->parent = new_parent;
+    moved->partition = std::move(partition);
+    next().views[view->name] = std::move(moved);
+  }
+  remake_partitions(root);
 }
 
 // The table's rows become rows of the partitioned table.
@@ -474,6 +552,9 @@ Status Definer::take_in(const std::string& name, std::shared_ptr<DeclaredPartiti
   attached_ = next().find_table(name);
   const TableRules rules = next().rules[attached_->schema().id];
   const Access access = rules.access;
+  const TableId old = attached_->schema().id, root_id = partition->root;
+  partition->partitioning = rules.partitioning;
+  const auto below = take_partitions_of(old);
   for (const auto& check : rules.checks) partition->checks.push_back({check.name, check.expression});
   SCYPER_RETURN_IF_ERROR(drop_table(name, drop, &ignored));
   const storage::TableSchema& schema = next().find_table(partition->root)->schema();
@@ -481,11 +562,12 @@ Status Definer::take_in(const std::string& name, std::shared_ptr<DeclaredPartiti
   add_partition(name, std::move(partition));
   auto view = std::make_shared<View>(*next().views[name]);
   view->access = access;
+  const TableId id = view->partition->id;
   next().views[name] = std::move(view);
+  give_partitions(below, old, id, root_id);
   if (is_repeated_) return Status();
-  rows_text_ = absl::StrCat("INSERT INTO ", quote_identifier(root), " (", columns,
-                            ") OVERRIDING SYSTEM VALUE SELECT ", columns, " FROM ",
-                            quote_identifier(std::string(kAttachedTable)));
+  rows_text_ = absl::StrCat("INSERT INTO ", quote_identifier(root), " (", columns, ") OVERRIDING SYSTEM VALUE SELECT ",
+                            columns, " FROM ", quote_identifier(std::string(kAttachedTable)));
   moves_rows_ = true;
   tells_rows_ = false;
   return Status();
@@ -505,11 +587,10 @@ Status Definer::detach_partition(const ast::AlterTableCommand& command, const as
   }
   const auto view = known->second;
   const DeclaredPartition& partition = *view->partition;
-  if (partition.partitioning)
-    return error("0A000", "detaching a partition that is partitioned itself is not supported", -1);
   const std::string condition = partition_condition(next(), partition);
   const storage::TableSchema& schema = next().find_table(partition.root)->schema();
   const std::string columns = list_of_given_columns(schema, next().rules[schema.id]), root = schema.name;
+  const auto below = take_partitions_of(partition.id);
   next().views.erase(name);
   const std::string text = absl::StrCat("CREATE TABLE ", quote_identifier(name), " (LIKE ", quote_identifier(root),
                                         " INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING "
@@ -519,12 +600,15 @@ Status Definer::detach_partition(const ast::AlterTableCommand& command, const as
   SCYPER_RETURN_IF_ERROR(create_table(node_as<ast::CreateTableStatement>(*statements[0]), &ignored));
   TableRules& rules = next().rules[next().find_table(name)->schema().id];
   rules.access = view->access;
+  rules.partitioning = partition.partitioning;
+  const TableId id = next().find_table(name)->schema().id;
+  give_partitions(below, partition.id, id, id);
   for (const DeclaredPartition::Check& check : partition.checks) rules.checks.push_back({check.name, check.expression});
   remake_partitions(partition.root);
   if (is_repeated_) return Status();
-  rows_text_ = absl::StrCat("WITH moved AS (DELETE FROM ", quote_identifier(root), " WHERE ", condition,
-                            " RETURNING ", columns, ") INSERT INTO ", quote_identifier(name), " (", columns,
-                            ") SELECT ", columns, " FROM moved");
+  rows_text_ =
+      absl::StrCat("WITH moved AS (DELETE FROM ", quote_identifier(root), " WHERE ", condition, " RETURNING ", columns,
+                   ") INSERT INTO ", quote_identifier(name), " (", columns, ") SELECT ", columns, " FROM moved");
   moves_rows_ = true;
   tells_rows_ = false;
   return Status();
@@ -536,6 +620,8 @@ Status Definer::alter_partition(const ast::AlterTableCommand& command, const ast
   if (command.action == ast::AlterTableAction::kAttachPartition) return attach_partition(command, name);
   if (command.action == ast::AlterTableAction::kDetachPartition) return detach_partition(command, name);
   if (command.action == ast::AlterTableAction::kSetOwner) return set_owner(command.owner, key);
+  if (command.action == ast::AlterTableAction::kTrigger && command.triggers == ast::TriggerSet::kNamed)
+    return set_firing(command, key);
   auto view = std::make_shared<View>(*next().views[key]);
   auto partition = std::make_shared<DeclaredPartition>(*view->partition);
   SCYPER_RETURN_IF_ERROR(change_partition(command, key, partition.get()));
@@ -544,7 +630,8 @@ Status Definer::alter_partition(const ast::AlterTableCommand& command, const ast
   return Status();
 }
 
-Status Definer::change_partition(const ast::AlterTableCommand& command, const std::string& key, DeclaredPartition* partition) {
+Status Definer::change_partition(const ast::AlterTableCommand& command, const std::string& key,
+                                 DeclaredPartition* partition) {
   const auto table = next().find_table(partition->root);
   ast::Constraint rule;
   const auto must_exist = [&](const std::string& column) -> Status {
@@ -555,6 +642,7 @@ Status Definer::change_partition(const ast::AlterTableCommand& command, const st
     case ast::AlterTableAction::kAddConstraint: {
       const ast::Constraint& constraint = *command.constraint;
       SCYPER_RETURN_IF_ERROR(define_partition_rule(constraint, "", key, partition));
+      if (constraint.kind != ast::ConstraintKind::kCheck) break;
       SCYPER_ASSIGN_OR_RETURN(const bool holds,
                               has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(key), " WHERE NOT (",
                                                        partition->checks.back().expression, ") LIMIT 1")));
@@ -592,10 +680,10 @@ Status Definer::change_partition(const ast::AlterTableCommand& command, const st
     case ast::AlterTableAction::kSetType:
       return error("42P16", absl::StrCat("cannot alter inherited column \"", command.name, "\""), -1);
     default:
-      return with_hint(error("0A000",
-                             absl::StrCat("ALTER TABLE ... ", command.action_name, " of one partition is not supported"),
-                             command.location),
-                       "Change the partitioned table.");
+      return with_hint(
+          error("0A000", absl::StrCat("ALTER TABLE ... ", command.action_name, " of one partition is not supported"),
+                command.location),
+          "Change the partitioned table.");
   }
   return Status();
 }
@@ -609,14 +697,16 @@ Status Definer::create_partition_index(const ast::CreateIndexStatement& create, 
   index.table.name = {next().find_table(partition.root)->schema().name};
   if (index.name.empty()) {
     std::string base = name;
-    for (const auto& element : index.elements) absl::StrAppend(&base, "_", element.column.empty() ? "expr" : element.column);
+    for (const auto& element : index.elements)
+      absl::StrAppend(&base, "_", element.column.empty() ? "expr" : element.column);
     index.name = std::string(bare_name(free_index_name(base + "_idx")));
   }
   if (index.unique) {
     const std::string rows = partition_condition(next(), partition);
     SCYPER_ASSIGN_OR_RETURN(
-        index.where, parse_expression(index.where == nullptr ? rows : absl::StrCat(rows, " AND (", to_sql(*index.where), ")"),
-                                      TextOf::kSystem));
+        index.where,
+        parse_expression(index.where == nullptr ? rows : absl::StrCat(rows, " AND (", to_sql(*index.where), ")"),
+                         TextOf::kSystem));
   }
   return create_index(index, result);
 }

@@ -87,7 +87,11 @@ Status Definer::create_trigger(const ast::CreateTriggerStatement& create, Result
   const std::string& relation = create.table.name.back();
   std::shared_ptr<storage::Table> table;
   if (!old_->has_view(relation)) {
-    SCYPER_ASSIGN_OR_RETURN(table, find_table(create.table.name));
+    const DeclaredPartition* partition = old_->find_partition(relation);
+    table = partition == nullptr ? nullptr : old_->find_table(partition->root);
+    if (table == nullptr) {
+      SCYPER_ASSIGN_OR_RETURN(table, find_table(create.table.name));
+    }
     if (old_->find_materialized_view(relation) != nullptr)
       return with_detail(error("42809", absl::StrCat("relation \"", relation, "\" cannot have triggers"), -1),
                          "This operation is not supported for materialized views.");
@@ -139,7 +143,7 @@ Status Definer::drop_trigger(const ast::DropStatement& drop, const ast::ObjectRe
   std::string table = object.name.size() > 1 ? object.name[object.name.size() - 2] : "";
   next().comments.erase(absl::StrCat("trigger ", table, ".", name));
   if (next().triggers.erase({table, name}) != 0) return absl::OkStatus();
-  const bool has_table = next().tables.count(table) != 0 || next().has_view(table);
+  const bool has_table = next().tables.count(table) != 0 || next().views.count(table) != 0;
   if (drop.if_exists) {
     result->notices.push_back(has_table ? absl::StrCat("NOTICE:  trigger \"", name, "\" for relation \"", table,
                                                        "\" does not exist, skipping")
@@ -177,7 +181,7 @@ void Definer::move_triggers(const std::string& from, const std::string& to) {
 }
 
 Status Definer::rename_trigger(const std::string& table, const std::string& from, const std::string& to) {
-  if (next().tables.count(table) == 0 && !next().has_view(table))
+  if (next().tables.count(table) == 0 && next().views.count(table) == 0)
     return error("42P01", absl::StrCat("relation \"", table, "\" does not exist"), -1);
   auto& triggers = next().triggers;
   if (triggers.count({table, to}) != 0)

@@ -91,7 +91,7 @@ struct CreateTableStatement : StatementNode<StatementKind::kCreateTable> {
   bool if_not_exists = false;
   std::vector<ColumnDefinition> columns;
   std::vector<TableLike> likes;
-  std::vector<Constraint> constraints;  // of the table
+  std::vector<Constraint> constraints;    // of the table
   TableRef parent;                        // PARTITION OF
   std::unique_ptr<PartitionBound> bound;  // null: no partition
   PartitionBy partition_by;

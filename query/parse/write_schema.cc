@@ -132,7 +132,8 @@ void SqlWriter::partition_bound(const ast::PartitionBound& bound) {
   if (bound.is_default) return add(" DEFAULT");
   add(" FOR VALUES");
   if (bound.strategy == ast::PartitionStrategy::kHash)
-    return add(" WITH (MODULUS " + std::to_string(bound.modulus) + ", REMAINDER " + std::to_string(bound.remainder) + ")");
+    return add(" WITH (MODULUS " + std::to_string(bound.modulus) + ", REMAINDER " + std::to_string(bound.remainder) +
+               ")");
   if (bound.strategy == ast::PartitionStrategy::kList) return values(" IN", bound.values);
   values(" FROM", bound.from);
   values(" TO", bound.to);

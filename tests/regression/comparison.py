@@ -3,7 +3,7 @@
 import collections
 import re
 
-EXPLAIN = re.compile(r"^\s*(?:--[^\n]*\n\s*)*explain\b", re.I)
+EXPLAIN = re.compile(r"^\s*(?:(?:--[^\n]*\n|/\*.*?\*/)\s*)*explain\b", re.I)
 ORDERED = re.compile(r"\border\s+by\b", re.I)
 NESTED = re.compile(r"\([^()]*\)|'[^']*'|--[^\n]*")
 SAMPLED = re.compile(r"\btablesample\b", re.I)

@@ -170,7 +170,7 @@ struct TableRules {
   std::vector<Check> checks;
   std::vector<ForeignKey> foreign_keys;
   Partitioning partitioning;  // PARTITION BY RANGE | LIST
-  std::string tier_cache;  // storage parameter: through which its frozen data is read; empty = the default one
+  std::string tier_cache;     // storage parameter: through which its frozen data is read; empty = the default one
   Access access;
 };
 

@@ -474,8 +474,7 @@ class Binder {
   // binder_trigger.cc
   Status bind_triggers(BoundDml* dml);
   StatusOr<TriggerCall> bind_trigger(const std::shared_ptr<const Trigger>& trigger, uint8_t event,
-                                     const DeclaredPartition* partition, const Relation& old_row,
-                                     const Relation& new_row);
+                                     const DeclaredPartition* of, const Relation& old_row, const Relation& new_row);
   void assign_all_columns(BoundDml* dml);
   Status bind_call_statement(const ast::CallStatement& call);
   StatusOr<BoundPtr> coerce_to_column(BoundPtr value, const storage::TableSchema& schema, uint32_t column);

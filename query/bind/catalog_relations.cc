@@ -6,7 +6,6 @@
 #include "bind/catalog_dependencies.h"
 #include "bind/index_nulls.h"
 #include "bind/object_text.h"
-#include "bind/partition_catalog.h"
 #include "bind/partitions.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
@@ -588,12 +587,6 @@ std::vector<SystemTable> catalog_relation_tables() {
        columns_of("schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition"),
        materialized_view_list},
       {kSchema, "pg_views", columns_of("schemaname viewname viewowner definition"), view_list},
-      {kSchema, "pg_inherits", columns_of("inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"),
-       inherits},
-      {kSchema, "pg_partitioned_table",
-       columns_of("partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector partclass:oidvector "
-                  "partcollation:oidvector partexprs"),
-       partitioned_tables},
       {kSchema, "pg_trigger",
        columns_of("oid:int8 tgrelid:int8 tgparentid:int8 tgname tgfoid:int8 tgtype:int2 tgenabled tgisinternal:bool "
                   "tgconstrrelid:int8 tgconstrindid:int8 tgconstraint:int8 tgdeferrable:bool tginitdeferred:bool "

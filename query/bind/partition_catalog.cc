@@ -29,8 +29,6 @@ TableId root_of(const Catalog& catalog, TableId id) {
   return id;
 }
 
-}  // namespace
-
 std::vector<SystemRow> inherits(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
@@ -64,6 +62,20 @@ std::vector<SystemRow> partitioned_tables(const Catalog& catalog) {
                     expressions.empty() ? SystemValue() : SystemValue(absl::StrJoin(expressions, ", "))});
   });
   return rows;
+}
+
+}  // namespace
+
+std::vector<SystemTable> partition_tables() {
+  constexpr std::string_view kSchema = "pg_catalog";
+  return {
+      {kSchema, "pg_inherits", columns_of("inhrelid:int8 inhparent:int8 inhseqno:int4 inhdetachpending:bool"),
+       inherits},
+      {kSchema, "pg_partitioned_table",
+       columns_of("partrelid:int8 partstrat partnatts:int2 partdefid:int8 partattrs:vector partclass:oidvector "
+                  "partcollation:oidvector partexprs"),
+       partitioned_tables},
+  };
 }
 
 std::map<std::string, std::string> partition_key_texts(const Catalog& catalog) {

@@ -10,8 +10,8 @@
 // What the system tables have of partitions by range and list.
 namespace scyper::query {
 
-std::vector<SystemRow> inherits(const Catalog& catalog);
-std::vector<SystemRow> partitioned_tables(const Catalog& catalog);
+// pg_inherits and pg_partitioned_table.
+std::vector<SystemTable> partition_tables();
 // pg_get_partkeydef() and pg_get_partition_constraintdef(), by the number of a table.
 std::map<std::string, std::string> partition_key_texts(const Catalog& catalog);
 std::map<std::string, std::string> partition_constraint_texts(const Catalog& catalog);

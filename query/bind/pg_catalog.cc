@@ -7,6 +7,7 @@
 #include "base/object_name.h"
 #include "bind/builtin_catalog.h"
 #include "bind/object_text.h"
+#include "bind/partition_catalog.h"
 #include "bind/system_types.h"
 #include "bind/type_functions.h"
 #include "parse/printer.h"
@@ -470,6 +471,7 @@ std::vector<SystemTable> pg_catalog_tables() {
       {kSchema, "scyper_time_zone_abbrevs", columns_of("abbrev seconds:int4 is_dst:bool"), time_zone_abbreviations},
       {kSchema, "pg_foreign_table", columns_of("ftrelid:int8 ftserver:int8 ftoptions:text[]"), foreign_tables},
   };
+  for (SystemTable& table : partition_tables()) tables.push_back(std::move(table));
   for (const EmptyTable& table : kEmptyTables)
     tables.push_back({kSchema, table.name, columns_of(table.columns), nothing});
   return tables;

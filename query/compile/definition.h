@@ -425,6 +425,7 @@ class Definer {
   void remake_partitions(TableId root);
   Status rename_in_partitions(TableId root, const std::string& from, const std::string& to);
   static std::string renamed_in_text(const std::string& text, const std::string& from, const std::string& to);
+  // definition_attach.cc
   void delete_rows_of(const DeclaredPartition& partition);
   void write_deletes();
   Status drop_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
@@ -439,6 +440,7 @@ class Definer {
                        TableId root);
   Status take_in(const std::string& name, std::shared_ptr<DeclaredPartition> partition);
   Status detach_partition(const ast::AlterTableCommand& command, const ast::Name& parent);
+  Status alter_partition(const ast::AlterTableStatement& alter);
   Status alter_partition(const ast::AlterTableCommand& command, const ast::Name& name);
   Status change_partition(const ast::AlterTableCommand& command, const std::string& key, DeclaredPartition* partition);
   Status create_partition_index(const ast::CreateIndexStatement& create, const DeclaredPartition& partition,

@@ -98,10 +98,7 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
     return Status();
   }
   if (old_->has_view(alter.table.name.back())) return alter_view(alter, result);
-  if (old_->find_partition(alter.table.name.back()) != nullptr) {
-    for (const auto& command : alter.commands) SCYPER_RETURN_IF_ERROR(alter_partition(command, alter.table.name));
-    return Status();
-  }
+  if (old_->find_partition(alter.table.name.back()) != nullptr) return alter_partition(alter);
   const bool is_sequence = old_->sequences.count(alter.table.name.back()) != 0;
   if (alter.object == ast::ObjectKind::kSequence && sets_owner && !is_sequence && !alter.if_exists)
     return error("42P01", absl::StrCat("relation \"", alter.table.name.back(), "\" does not exist"), -1);

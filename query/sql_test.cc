@@ -410,9 +410,11 @@ TEST(CatalogImageTest, IsReadAsItWasWritten) {
   auto read = [&](std::string_view bytes) { return decode_catalog(bytes, 4, session.database().arena()); };
   ASSERT_TRUE(session.script("CREATE TABLE t (a integer PRIMARY KEY); CREATE VIEW v AS SELECT a FROM t;").ok());
   std::string before = image();
-  // the numbers of materialized and of hot data views, t's cache; v's options; the database's name and settings
+  // the numbers of materialized and of hot data views, t's cache; v's options; the database's name and settings;
+  // how the table is partitioned, and whether v is a partition
   const size_t name_bytes = session.database().catalog()->database.name.size();
-  before.resize(before.size() - 3 * sizeof(uint32_t) - 2 - (2 * sizeof(uint32_t) + name_bytes));
+  before.resize(before.size() - 3 * sizeof(uint32_t) - 2 - (2 * sizeof(uint32_t) + name_bytes) -
+                (1 + sizeof(uint32_t) + 1));
   const uint32_t version = 8;
   std::memcpy(before.data(), &version, sizeof(version));
   const auto old = read(before);
@@ -427,6 +429,11 @@ TEST(CatalogImageTest, IsReadAsItWasWritten) {
                   "CREATE CONSTRAINT TRIGGER k AFTER INSERT ON t FROM c DEFERRABLE FOR EACH ROW EXECUTE FUNCTION f();"
                   "ALTER TABLE t ENABLE REPLICA TRIGGER k;"
                   "CREATE VIEW w WITH (security_invoker) AS SELECT a FROM v WHERE a > 0 WITH LOCAL CHECK OPTION;"
+                  "CREATE TABLE p (a integer, b text) PARTITION BY RANGE (a, lower(b));"
+                  "CREATE TABLE p1 PARTITION OF p (b DEFAULT 'x', CHECK (a <> 3)) FOR VALUES FROM (1, MINVALUE) TO (5, "
+                  "'b');"
+                  "CREATE TABLE p2 PARTITION OF p DEFAULT PARTITION BY LIST (b);"
+                  "CREATE TABLE p3 PARTITION OF p2 FOR VALUES IN ('x', NULL);"
                   "CREATE MATERIALIZED VIEW m AS SELECT a FROM v; CREATE MATERIALIZED VIEW e AS SELECT 1 WITH NO DATA;")
           .ok());
   const std::string now = image();

@@ -39,7 +39,7 @@ std::vector<ViewRule> view_rules(const Catalog& catalog) {
     rules.push_back({kFirst + static_cast<int64_t>(rules.size()), view, &relations});
   };
   for (const auto& [name, view] : catalog.views)
-    if (view->foreign == nullptr) add(view_oid(catalog, name), view->relations);
+    if (view->foreign == nullptr && view->partition == nullptr) add(view_oid(catalog, name), view->relations);
   for (const auto& [name, view] : catalog.materialized_views) add(relation_oid(catalog, name), view->relations);
   return rules;
 }
@@ -94,6 +94,10 @@ std::vector<SystemRow> dependencies(const Catalog& catalog) {
   const int64_t relations = system_table_oid("pg_class");
   std::vector<SystemRow> rows;
   add_view_dependencies(catalog, &rows);
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr)
+      rows.push_back(
+          {relations, partition_oid(*view->partition), 0, relations, table_oid(view->partition->parent), 0, "a"});
   add_default_dependencies(catalog, &rows);
   add_routine_dependencies(catalog, &rows);
   for (const auto& [name, sequence] : catalog.sequences) {

@@ -331,7 +331,7 @@ std::vector<SystemRow> parameters(const Catalog& catalog) {
 std::vector<SystemRow> view_tables(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& [name, view] : catalog.views)
-    for (const std::string& relation : view->relations)
+    for (const std::string& relation : view->partition == nullptr ? view->relations : std::vector<std::string>())
       rows.push_back({catalog.database.name, schema_name(name), name_in_schema(name), catalog.database.name,
                       schema_name(relation), name_in_schema(relation)});
   return rows;

@@ -225,7 +225,8 @@ std::map<std::string, std::string> constraint_texts(const Catalog& catalog) {
 std::map<std::string, std::string> view_texts(const Catalog& catalog) {
   std::map<std::string, std::string> all;
   for (const auto& [name, view] : catalog.views)
-    all[absl::StrCat(view_oid(catalog, name))] = absl::StrCat(" ", without_keys(view->query, true), ";");
+    if (view->partition == nullptr)
+      all[absl::StrCat(view_oid(catalog, name))] = absl::StrCat(" ", without_keys(view->query, true), ";");
   for (const auto& [name, view] : catalog.materialized_views)
     all[absl::StrCat(table_oid(catalog.find_table(name)->schema()))] =
         absl::StrCat(" ", without_keys(view->query, true), ";");

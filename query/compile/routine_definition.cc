@@ -12,6 +12,7 @@
 #include "parse/text.h"
 #include "parse/type_resolver.h"
 #include "query/access.h"
+#include "query/polymorphic.h"
 #include "query/search_path.h"
 #include "query/settings.h"
 #include "storage/json_text_type.h"
@@ -45,12 +46,16 @@ Status Definer::check_routine(const ast::CreateRoutineStatement& create) const {
 
 namespace {
 // What a polymorphic type name stands for (catalog.h); false: none.
-bool is_polymorphic(const ast::TypeName& type, SqlType* out) {
+bool find_polymorphic(const ast::TypeName& type, SqlType* out) {
   const std::string& name = type.name.back();
   if (name == "anyelement" || name == "anynonarray" || name == "anycompatible" || name == "anycompatiblenonarray")
-    *out = make_type(TypeId::kUnknown);
+    *out = any_element();
   else if (name == "anyarray" || name == "anycompatiblearray")
-    *out = make_array(make_type(TypeId::kUnknown));
+    *out = any_array();
+  else if (name == "anyrange" || name == "anycompatiblerange")
+    *out = any_range();
+  else if (name == "anymultirange" || name == "anycompatiblemultirange")
+    *out = any_multirange();
   else
     return false;
   return type.name.size() == 1;
@@ -61,7 +66,7 @@ bool is_polymorphic(const ast::TypeName& type, SqlType* out) {
 StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* relation, uint32_t* domain) const {
   const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
   SqlType resolved;
-  if (is_polymorphic(type, &resolved)) return resolved;
+  if (find_polymorphic(type, &resolved)) return resolved;
   if (const auto known = catalog_type(type); known.has_value()) return *known;
   if (type.percent_type && type.name.size() >= 2) {
     const std::string& name = type.name[type.name.size() - 2];
@@ -127,7 +132,50 @@ Status Definer::define_parameters(const ast::CreateRoutineStatement& create, Rou
   return absl::OkStatus();
 }
 
+namespace {
+struct PolymorphicFamily {
+  std::initializer_list<std::string_view> results, inputs;
+  std::string_view shown;
+};
+
+// A polymorphic result needs a parameter that says what it stands for.
+Status check_polymorphic_result(const ast::CreateRoutineStatement& create, const ast::TypeName& result) {
+  static constexpr PolymorphicFamily kFamilies[] = {
+      {{"anyrange", "anymultirange"}, {"anyrange", "anymultirange"}, "anyrange or anymultirange"},
+      {{"anycompatiblerange", "anycompatiblemultirange"},
+       {"anycompatiblerange", "anycompatiblemultirange"},
+       "anycompatiblerange or anycompatiblemultirange"},
+      {{"anyelement", "anyarray", "anynonarray", "anyenum"},
+       {"anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange"},
+       "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"},
+      {{"anycompatible", "anycompatiblearray", "anycompatiblenonarray"},
+       {"anycompatible", "anycompatiblearray", "anycompatiblenonarray", "anycompatiblerange",
+        "anycompatiblemultirange"},
+       "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange"},
+  };
+  const auto is_one_of = [](const ast::TypeName& type, std::initializer_list<std::string_view> names) {
+    return type.name.size() == 1 && std::find(names.begin(), names.end(), type.name.back()) != names.end();
+  };
+  for (const PolymorphicFamily& family : kFamilies) {
+    if (!is_one_of(result, family.results)) continue;
+    const bool is_known = std::any_of(create.parameters.begin(), create.parameters.end(), [&](const auto& p) {
+      return p.mode != ast::ParameterMode::kOut && p.mode != ast::ParameterMode::kTable &&
+             is_one_of(p.type, family.inputs);
+    });
+    if (!is_known)
+      return with_detail(sql_error("42P13", "cannot determine result data type"),
+                         absl::StrCat("A result of type ", result.name.back(), " requires at least one input of type ",
+                                      std::string(family.shown), "."));
+  }
+  return absl::OkStatus();
+}
+}  // namespace
+
 Status Definer::define_result(const ast::CreateRoutineStatement& create, Routine* routine) const {
+  for (const auto& p : create.parameters)
+    if (p.mode == ast::ParameterMode::kOut || p.mode == ast::ParameterMode::kTable)
+      SCYPER_RETURN_IF_ERROR(check_polymorphic_result(create, p.type));
+  if (create.return_type != nullptr) SCYPER_RETURN_IF_ERROR(check_polymorphic_result(create, *create.return_type));
   routine->return_type = make_type(TypeId::kVoid);
   if (create.procedure) return absl::OkStatus();
   routine->returns_set = create.returns_table || (create.return_type != nullptr && create.return_type->setof);
@@ -226,11 +274,9 @@ namespace {
 // A trial of the binding, as PostgreSQL's validator: finds what is wrong whatever the tables are. Not of trigger and
 // polymorphic functions, whose types nobody knows yet.
 Status check_body(const Catalog& catalog, const plpgsql::Body& body, const Routine& routine) {
-  auto open = [](const SqlType& type) {
-    return type.id == TypeId::kUnknown || (type.id == TypeId::kArray && type.element == TypeId::kUnknown);
-  };
-  bool polymorphic = open(routine.return_type) || std::any_of(routine.parameters.begin(), routine.parameters.end(),
-                                                              [&](const auto& p) { return open(p.type); });
+  const bool polymorphic =
+      is_polymorphic(routine.return_type) || std::any_of(routine.parameters.begin(), routine.parameters.end(),
+                                                         [](const auto& p) { return is_polymorphic(p.type); });
   if (routine.is_trigger || routine.is_sql || polymorphic) return absl::OkStatus();
   const RoleScope nobody(nullptr);  // rights count when it is called
   Binder binder(catalog, routine.body);

@@ -400,11 +400,24 @@ std::string signature_of(const Routine& routine) {
 StatusOr<std::vector<SqlType>> Definer::argument_types(const ast::ObjectRef& object) {
   std::vector<SqlType> wanted;
   for (const auto& argument : object.arguments) {
+    SqlType polymorphic;
+    if (find_polymorphic(argument.type, &polymorphic)) {
+      wanted.push_back(polymorphic);
+      continue;
+    }
     SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_, next().user_types()));
     wanted.push_back(type);
   }
   return wanted;
 }
+
+namespace {
+// What tells routines of one name apart.
+SqlType key_of_argument(const SqlType& type) { return is_polymorphic(type) ? type : without_modifiers(type); }
+std::string name_of_argument(const SqlType& type) {
+  return is_polymorphic(type) ? polymorphic_name(type) : type_name(make_type(type.id));
+}
+}  // namespace
 
 // The only one that it means; the end of those of its name: there is none.
 StatusOr<Definer::RoutinePlace> Definer::match_routine(ast::ObjectKind kind, const ast::ObjectRef& object,
@@ -416,11 +429,11 @@ StatusOr<Definer::RoutinePlace> Definer::match_routine(ast::ObjectKind kind, con
     if (kind != ast::ObjectKind::kRoutine && it->second->procedure != (kind == ast::ObjectKind::kProcedure)) continue;
     std::vector<SqlType> all, inputs;
     for (const auto& p : it->second->parameters) {
-      all.push_back(make_type(p.type.id));
-      if (p.mode != ParameterMode::kOut) inputs.push_back(make_type(p.type.id));
+      all.push_back(key_of_argument(p.type));
+      if (p.mode != ParameterMode::kOut) inputs.push_back(key_of_argument(p.type));
     }
     std::vector<SqlType> given;
-    for (const auto& type : wanted) given.push_back(make_type(type.id));
+    for (const auto& type : wanted) given.push_back(key_of_argument(type));
     if (object.has_arguments && given != all && given != inputs) continue;
     if (found != range.second) return error("42725", absl::StrCat("function name \"", name, "\" is not unique"), -1);
     found = it;
@@ -438,7 +451,7 @@ StatusOr<Definer::RoutinePlace> Definer::find_routine(ast::ObjectKind kind, cons
   if (!object.has_arguments)
     return error("42883", absl::StrCat("could not find a ", word, " named \"", name, "\""), -1);
   std::string types;
-  for (const SqlType& type : wanted) absl::StrAppend(&types, types.empty() ? "" : ", ", type_name(make_type(type.id)));
+  for (const SqlType& type : wanted) absl::StrAppend(&types, types.empty() ? "" : ", ", name_of_argument(type));
   return error("42883", absl::StrCat(word, " ", name, "(", types, ") does not exist"), -1);
 }
 
@@ -456,7 +469,7 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
         absl::StrAppend(&types, types.empty() ? "" : ", ", drop.if_exists ? to_string(argument.type) : "");
       if (!drop.if_exists) types.clear();
       for (size_t i = 0; !drop.if_exists && i < wanted.size(); i++)
-        absl::StrAppend(&types, types.empty() ? "" : ", ", type_name(make_type(wanted[i].id)));
+        absl::StrAppend(&types, types.empty() ? "" : ", ", name_of_argument(wanted[i]));
       shown = absl::StrCat(name, "(", types, ")");
     }
     if (drop.if_exists) {
@@ -467,10 +480,11 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
     // of these arguments, but of the other kind
     const bool is_other_kind = object.has_arguments && drop.object != ast::ObjectKind::kRoutine &&
                                std::any_of(range.first, range.second, [&](const auto& entry) {
-                                 std::vector<TypeId> types, asked;
+                                 std::vector<SqlType> types, asked;
                                  for (const auto& parameter : entry.second->parameters)
-                                   if (parameter.mode != ParameterMode::kOut) types.push_back(parameter.type.id);
-                                 for (const SqlType& type : wanted) asked.push_back(type.id);
+                                   if (parameter.mode != ParameterMode::kOut)
+                                     types.push_back(key_of_argument(parameter.type));
+                                 for (const SqlType& type : wanted) asked.push_back(key_of_argument(type));
                                  return types == asked;
                                });
     if (is_other_kind) return error("42809", absl::StrCat(shown, " is not a ", kind), -1);

@@ -326,7 +326,9 @@ namespace {
 bool is_number(const FrozenHeader& head) { return !holds_text(head.kind); }
 
 // Ranges need SQL's order, which images of these types do not have.
-bool has_order(const FrozenHeader& head) { return head.kind != CellKind::kDecimal && head.type != TypeId::kJsonb; }
+bool has_order(const FrozenHeader& head) {
+  return head.kind != CellKind::kDecimal && kept_as(head.type) != TypeId::kJsonb;
+}
 
 void clear_nulls(const FrozenHeader& head, const char* nulls, uint64_t* selection) {
   if (head.null_form == NullForm::kAll) clear_selection(selection, 0, head.count);

@@ -40,7 +40,7 @@ bool implies_one(const TableSchema& schema, const ColumnCondition& given, const 
   if (wants != Kind::kRange || is != Kind::kRange) return false;
   const SqlType& type = schema.columns[given.column].type;
   const CellKind kind = cell_kind_of(type);
-  if (kind == CellKind::kDecimal || kind == CellKind::kArray || type.id == TypeId::kJsonb) return false;
+  if (kind == CellKind::kDecimal || kind == CellKind::kArray || kept_as(type.id) == TypeId::kJsonb) return false;
   return holds_text(kind) ? contains_texts(type.id, wanted.predicate, given.predicate)
                           : contains_numbers(kind == CellKind::kFloat64, wanted.predicate, given.predicate);
 }

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "storage/big_numeric.h"
+#include "storage/trailer.h"
 
 namespace scyper::storage {
 namespace {
@@ -64,10 +65,11 @@ void append_value(KeyWriter* writer, const KeyColumn& column, const Datum& value
   if (is_string(type)) {
     writer->append(value.data(), key_string_bytes(value.data(), value.size(), type == TypeId::kChar));
     writer->append_byte(0);
-  } else if (kept_as(type) == TypeId::kBytea) {
-    for (size_t i = 0; i < value.size(); ++i) {
-      writer->append_byte(value.data()[i]);
-      if (value.data()[i] == 0) writer->append_byte(static_cast<char>(0xff));
+  } else if (is_ordered_bytes(type) || type == TypeId::kBytea) {
+    const std::string_view whole(value.data(), value.size());
+    for (const char byte : has_trailer(type) ? ordered_part(whole) : whole) {
+      writer->append_byte(byte);
+      if (byte == 0) writer->append_byte(static_cast<char>(0xff));
     }
     writer->append_zeros(2);
   } else if (is_float(type)) {
@@ -113,7 +115,7 @@ uint32_t key_bytes_of(const SqlType& type) {
 }
 
 bool can_be_key(const SqlType& type) {
-  return is_string(type.id) || kept_as(type.id) == TypeId::kBytea || type.id == TypeId::kNumeric ||
+  return is_string(type.id) || is_ordered_bytes(type.id) || type.id == TypeId::kBytea || type.id == TypeId::kNumeric ||
          key_bytes_of(type) > 0;
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+
+#include "storage/trailer.h"
 
 namespace scyper::storage {
 namespace {
@@ -66,10 +69,11 @@ RowKey encode_row_key_general(const IndexPlan& plan, const char* chunk, uint32_t
       with_tid = true;
       std::memset(buffer, 0, part.value_bytes);
       key.append(buffer, part.value_bytes);
-    } else if (part.form == KeyForm::kBytea) {
-      const StringRef bytes = read_string(part.access.kind, cell);
-      for (uint64_t i = 0; i < bytes.size; ++i)
-        key.append(bytes.data[i] == 0 ? "\0\xff" : bytes.data + i, bytes.data[i] == 0 ? 2 : 1);
+    } else if (part.form == KeyForm::kBytea || part.form == KeyForm::kTrailed) {
+      const StringRef ref = read_string(part.access.kind, cell);
+      const std::string_view whole(ref.data, ref.size);
+      const std::string_view bytes = part.form == KeyForm::kTrailed ? ordered_part(whole) : whole;
+      for (const char& byte : bytes) key.append(byte == 0 ? "\0\xff" : &byte, byte == 0 ? 2 : 1);
       key.append("\0", 2);
     } else if (part.form >= KeyForm::kString) {
       StringRef text = read_string(part.access.kind, cell);

@@ -26,6 +26,7 @@ KeyForm key_form_of(const ColumnAccess& access, const SqlType& type) {
     case CellKind::kDecimal:
       return KeyForm::kDecimal;
     default:
+      if (has_trailer(type.id)) return KeyForm::kTrailed;
       if (kept_as(type.id) == TypeId::kBytea) return KeyForm::kBytea;
       return type.id == TypeId::kChar ? KeyForm::kPadded : KeyForm::kString;
   }

@@ -13,7 +13,19 @@
 
 namespace scyper::storage {
 
-enum class KeyForm : uint8_t { kBool, kInt16, kInt32, kInt64, kInt128, kFloat64, kDecimal, kString, kPadded, kBytea };
+enum class KeyForm : uint8_t {
+  kBool,
+  kInt16,
+  kInt32,
+  kInt64,
+  kInt128,
+  kFloat64,
+  kDecimal,
+  kString,
+  kPadded,
+  kBytea,
+  kTrailed
+};
 
 // One column of an index key, read from a tuple.
 struct KeyPart {

@@ -41,6 +41,20 @@ const char* ordered_name(TypeId id) {
       return "tsrange";
     case TypeId::kTstzrange:
       return "tstzrange";
+    case TypeId::kNumrange:
+      return "numrange";
+    case TypeId::kInt4multirange:
+      return "int4multirange";
+    case TypeId::kInt8multirange:
+      return "int8multirange";
+    case TypeId::kDatemultirange:
+      return "datemultirange";
+    case TypeId::kTsmultirange:
+      return "tsmultirange";
+    case TypeId::kTstzmultirange:
+      return "tstzmultirange";
+    case TypeId::kNummultirange:
+      return "nummultirange";
     default:
       return "?";
   }

@@ -22,7 +22,9 @@ constexpr double kTemplateTrims[] = {0, 0.25};
 class ValueOrder {
  public:
   explicit ValueOrder(const SqlType& type) : id_(type.id), kind_(cell_kind_of(type)) {}
-  bool exists() const { return kind_ != CellKind::kDecimal && kind_ != CellKind::kArray && id_ != TypeId::kJsonb; }
+  bool exists() const {
+    return kind_ != CellKind::kDecimal && kind_ != CellKind::kArray && kept_as(id_) != TypeId::kJsonb;
+  }
   bool is_less(const Datum& a, const Datum& b) const {
     if (holds_text(kind_)) return compare_texts(id_, bytes_of(a), bytes_of(b)) < 0;
     return number(a) < number(b);

@@ -62,6 +62,8 @@ constexpr Name kNames[] = {
     {"bit_and", AggregateKind::kBitAnd, 1},
     {"bit_or", AggregateKind::kBitOr, 1},
     {"bit_xor", AggregateKind::kBitXor, 1},
+    {"range_agg", AggregateKind::kRangeAgg, 1},
+    {"range_intersect_agg", AggregateKind::kRangeIntersectAgg, 1},
     {"var_pop", AggregateKind::kVarPop, 1},
     {"var_samp", AggregateKind::kVarSamp, 1},
     {"variance", AggregateKind::kVarSamp, 1},
@@ -136,6 +138,9 @@ SqlType result_of(AggregateKind* kind, const SqlType& arg) {
     case AggregateKind::kBitOr:
     case AggregateKind::kBitXor:
       return is_integer(arg.id) ? arg : SqlType{};
+    case AggregateKind::kRangeAgg:
+    case AggregateKind::kRangeIntersectAgg:
+      return SqlType{};
     case AggregateKind::kVarPop:
     case AggregateKind::kVarSamp:
     case AggregateKind::kStddevPop:
@@ -369,12 +374,18 @@ constexpr MadeAggregate kMadeAggregates[] = {
     {AggregateKind::kBitAnd, TypeId::kBit, " bit_and of", " bit_and", AggregateKind::kArrayAgg},
     {AggregateKind::kBitOr, TypeId::kBit, " bit_or of", " bit_or", AggregateKind::kArrayAgg},
     {AggregateKind::kBitXor, TypeId::kBit, " bit_xor of", " bit_xor", AggregateKind::kArrayAgg},
+    // of all ranges and multiranges
+    {AggregateKind::kRangeAgg, TypeId::kUnknown, " range_agg of", " range_agg", AggregateKind::kArrayAgg},
+    {AggregateKind::kRangeIntersectAgg, TypeId::kUnknown, " range_intersect_agg of", " range_intersect_agg",
+     AggregateKind::kArrayAgg},
 };
 }  // namespace
 
 Status Binder::aggregate_ordered_bytes(Aggregate* aggregate, int32_t location) {
   if (aggregate->args.empty()) return absl::OkStatus();
-  const TypeId given = aggregate->args[0]->type.id, type = given == TypeId::kVarbit ? TypeId::kBit : given;
+  const TypeId given = aggregate->args[0]->type.id, type = is_range(given) || is_multirange(given) ? TypeId::kUnknown
+                                                           : given == TypeId::kVarbit              ? TypeId::kBit
+                                                                                                   : given;
   for (const MadeAggregate& made : kMadeAggregates) {
     if (made.kind != aggregate->kind || made.type != type) continue;
     std::vector<BoundPtr> args;

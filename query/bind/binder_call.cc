@@ -81,12 +81,17 @@ int fit_all(const Builtin& builtin, const std::vector<BoundPtr>& args) {
   size_t fixed = builtin.parameters.size();
   if (builtin.variadic ? args.size() + 1 < fixed : args.size() != fixed) return -1;
   // elements beside ranges are of the range's type: anyelement is found without casts
-  const bool is_exact = std::any_of(builtin.parameters.begin(), builtin.parameters.end(), is_range);
+  const bool is_exact = std::any_of(builtin.parameters.begin(), builtin.parameters.end(),
+                                    [](TypeId id) { return is_range(id) || is_multirange(id); });
   int cost = 0;
   for (size_t i = 0; i < args.size(); i++) {
-    if (is_exact && args[i]->type.id != TypeId::kUnknown && args[i]->type.id != builtin.parameters[i]) return -1;
+    const TypeId parameter = builtin.parameters[std::min(i, fixed - 1)];
+    if (is_exact && args[i]->type.id != TypeId::kUnknown && args[i]->type.id != parameter) return -1;
     int one = fit(args[i]->type.id, builtin.parameters[std::min(i, fixed - 1)]);
     if (one < 0) return -1;
+    // a literal beside a range or a multirange is taken for one of its type first
+    if (is_exact && args[i]->type.id == TypeId::kUnknown && args.size() == 2 && args[1 - i]->type.id == parameter)
+      one = 0;
     // an unknown literal prefers text
     if (args[i]->type.id == TypeId::kUnknown && is_string(builtin.parameters[std::min(i, fixed - 1)])) one = 0;
     cost += one;
@@ -508,6 +513,12 @@ bool is_spread(const ast::FunctionCall& call, const std::vector<BoundPtr>& args)
   return call.variadic && args.size() == 1 && args[0]->type.id == TypeId::kArray &&
          !find_builtins(" variadic " + call.name.back()).empty();
 }
+
+// int4range(x) of an int4range and of a literal: casts, where the other functions of the name take two arguments.
+bool is_range_cast(std::string_view name, const std::vector<BoundPtr>& args) {
+  if (!name.ends_with("range") || args.size() != 1) return false;
+  return args[0]->type.id == TypeId::kUnknown || type_name(args[0]->type) == name;
+}
 }  // namespace
 
 StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope* scope) {
@@ -554,7 +565,7 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
   if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
   if (!fits_marks(name, given.args)) return make_user_call(name, std::move(given), call.location);
   SCYPER_RETURN_IF_ERROR(coerce_marked(name, &given.args));
-  if (find_builtins(name).empty()) {
+  if (find_builtins(name).empty() || is_range_cast(name, given.args)) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr cast, bind_type_call(call, &given));
     if (cast != nullptr) return cast;
   }

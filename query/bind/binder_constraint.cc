@@ -202,14 +202,14 @@ namespace {
 // Does the value depend on settings, in PostgreSQL at least: on the session's time zone, on DateStyle?
 bool is_stable(const BoundExpr& e) {
   auto is_time = [](TypeId id) {
-    if (is_range(id)) return is_moment(range_element(id));
+    if (innermost_element(id) != id) return is_moment(innermost_element(id));
     return is_moment(id) || id == TypeId::kTime || id == TypeId::kTimetz || id == TypeId::kInterval;
   };
   if (e.kind == BoundKind::kCast) {
     const TypeId from = e.args[0]->type.id, to = e.type.id;
     if (is_string(from)) return is_time(to) || to == TypeId::kEnum;
     if (is_string(to))
-      return is_moment(from) || is_range(from) || from == TypeId::kInterval || from == TypeId::kEnum ||
+      return is_moment(from) || innermost_element(from) != from || from == TypeId::kInterval || from == TypeId::kEnum ||
              from == TypeId::kArray;
     return from != to && is_time(from) && is_time(to) &&
            (from == TypeId::kTimestamptz || to == TypeId::kTimestamptz || to == TypeId::kTimetz);

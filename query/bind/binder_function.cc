@@ -149,6 +149,12 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall&
                      std::string(kNoFunction));
   };
   if (name == "unnest") {
+    for (auto& arg : args) {
+      if (!is_multirange(arg->type.id)) continue;
+      std::vector<BoundPtr> multirange;
+      multirange.push_back(std::move(arg));
+      SCYPER_ASSIGN_OR_RETURN(arg, make_call(" unnest", std::move(multirange), call.location));
+    }
     for (const auto& arg : args)
       if (arg->type.id != TypeId::kArray)
         return arg->type.id == TypeId::kUnknown

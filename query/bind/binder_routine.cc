@@ -8,7 +8,9 @@
 #include "bind/row_names.h"
 #include "parse/sql_parser.h"
 #include "parse/type_resolver.h"
+#include "query/polymorphic.h"
 #include "storage/json_text_type.h"
+#include "types/range.h"
 
 // Calls of routines: which one a name and its arguments mean, and the rows that functions give in FROM.
 namespace scyper::query {
@@ -19,8 +21,19 @@ namespace {
 
 constexpr int kDefaultSlot = -1, kTailSlot = -2;
 
-bool is_polymorphic(const SqlType& type) {
-  return type.id == TypeId::kUnknown || (type.id == TypeId::kArray && type.element == TypeId::kUnknown);
+// The element that a polymorphic parameter stands for by its argument.
+SqlType element_behind(const SqlType& parameter, const SqlType& arg, bool is_tail) {
+  if (is_any_array(parameter) && !is_tail) return element_of(arg);
+  const bool is_of_ranges = is_any_range(parameter) || is_any_multirange(parameter);
+  return is_of_ranges ? make_type(innermost_element(arg.id)) : arg;
+}
+
+// The type that the element makes of a polymorphic type.
+SqlType with_element(const SqlType& polymorphic, const SqlType& element) {
+  const SqlType plain = without_modifiers(element);
+  if (is_any_array(polymorphic)) return make_array(plain);
+  if (is_any_range(polymorphic)) return make_type(range_of_element(plain.id));
+  return is_any_multirange(polymorphic) ? make_type(multirange_of(range_of_element(plain.id))) : plain;
 }
 
 std::string type_list(const std::vector<BoundPtr>& args, const std::vector<std::string>& names) {
@@ -45,6 +58,10 @@ int cost_of(const BoundExpr& arg, const RoutineParameter& p, const SqlType& type
   constexpr int kPolymorphic = 150;
   if (p.mode == ParameterMode::kOut) return 0;
   if (arg.kind == BoundKind::kRow) return type.id == TypeId::kRecord ? 0 : -1;
+  if (is_any_range(type) || is_any_multirange(type)) {
+    const bool fits = is_any_range(type) ? is_range(arg.type.id) : is_multirange(arg.type.id);
+    return fits || arg.type.id == TypeId::kUnknown ? kPolymorphic : -1;
+  }
   if (type.id == TypeId::kUnknown) return kPolymorphic;
   if (is_polymorphic(type)) return arg.type.id == TypeId::kArray || arg.type.id == TypeId::kUnknown ? kPolymorphic : -1;
   if (type.id == TypeId::kRecord) return arg.type.id == TypeId::kUnknown ? 0 : -1;
@@ -75,7 +92,7 @@ bool Binder::match_routine(const Routine& routine, const GivenArguments& given, 
     if (cost < 0) return false;
     const SqlType& type = given.args[i]->type;
     if (is_polymorphic(params[slot]->type) && type.id != TypeId::kUnknown) {
-      TypeId one = params[slot]->type.id == TypeId::kArray && !tail ? type.element : type.id;
+      const TypeId one = element_behind(params[slot]->type, type, tail).id;
       if (element != TypeId::kUnknown && one != element) return false;
       element = one;
     }
@@ -172,16 +189,12 @@ Status Binder::specialise(std::shared_ptr<const Routine>* routine, const std::ve
     if (!is_polymorphic(params[i]->type)) continue;
     any = true;
     if (args[i] == nullptr || args[i]->type.id == TypeId::kUnknown || element.id != TypeId::kUnknown) continue;
-    element = params[i]->type.id == TypeId::kArray ? element_of(args[i]->type) : args[i]->type;
+    element = element_behind(params[i]->type, args[i]->type, false);
   }
   if (!any) return absl::OkStatus();
   if (element.id == TypeId::kUnknown)
     return error("42804", "could not determine polymorphic type because input has type unknown", location);
-  auto concrete = [&](SqlType type) {
-    if (!is_polymorphic(type)) return type;
-    SqlType plain = without_modifiers(element);
-    return type.id == TypeId::kArray ? make_array(plain) : plain;
-  };
+  auto concrete = [&](SqlType type) { return is_polymorphic(type) ? with_element(type, element) : type; };
   auto variant = std::make_shared<Routine>(**routine);
   for (auto& p : variant->parameters) p.type = concrete(p.type);
   variant->return_type = concrete(variant->return_type);

@@ -161,6 +161,8 @@ enum class AggregateKind : uint8_t {
   kBitAnd,
   kBitOr,
   kBitXor,
+  kRangeAgg,  // the binder makes these two of kArrayAgg
+  kRangeIntersectAgg,
   // by the runtime (runtime/aggregates.h)
   kSumInterval,
   kAvgInterval,

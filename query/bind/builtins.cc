@@ -89,12 +89,16 @@ void add_operators(BuiltinTable* t) {
       {"<=", BuiltinOp::kLessEqual}, {">", BuiltinOp::kGreater},   {">=", BuiltinOp::kGreaterEqual},
   };
   for (const auto& [name, op] : comparisons)
-    for (T type :
-         {T::kBool,        T::kInt2,      T::kInt4,    T::kInt8,     T::kFloat4,    T::kFloat8,   T::kNumeric,
-          T::kChar,        T::kText,      T::kVarchar, T::kDate,     T::kTimestamp, T::kInterval, T::kArray,
-          T::kTimestamptz, T::kTime,      T::kUuid,    T::kBytea,    T::kJsonb,     T::kEnum,     T::kInet,
-          T::kMacaddr,     T::kMacaddr8,  T::kBit,     T::kVarbit,   T::kMoney,     T::kTimetz,   T::kInt4range,
-          T::kInt8range,   T::kDaterange, T::kTsrange, T::kTstzrange})
+    for (T type : {T::kBool,         T::kInt2,           T::kInt4,           T::kInt8,
+                   T::kFloat4,       T::kFloat8,         T::kNumeric,        T::kChar,
+                   T::kText,         T::kVarchar,        T::kDate,           T::kTimestamp,
+                   T::kInterval,     T::kArray,          T::kTimestamptz,    T::kTime,
+                   T::kUuid,         T::kBytea,          T::kJsonb,          T::kEnum,
+                   T::kInet,         T::kMacaddr,        T::kMacaddr8,       T::kBit,
+                   T::kVarbit,       T::kMoney,          T::kTimetz,         T::kInt4range,
+                   T::kInt8range,    T::kDaterange,      T::kTsrange,        T::kTstzrange,
+                   T::kNumrange,     T::kInt4multirange, T::kInt8multirange, T::kDatemultirange,
+                   T::kTsmultirange, T::kTstzmultirange, T::kNummultirange})
       t->add(name, {type, type}, T::kBool).op = op;
   t->runtime("+", {T::kDate, T::kInt4}, T::kDate, k_fn_date_add);
   t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add).takes_types = true;

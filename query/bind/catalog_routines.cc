@@ -10,6 +10,7 @@
 #include "bind/type_functions.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
+#include "query/polymorphic.h"
 #include "query/search_path.h"
 #include "query/settings.h"
 
@@ -20,11 +21,14 @@ namespace {
 
 using T = TypeId;
 
-constexpr int64_t kVoidOid = 2278, kTriggerOid = 2279, kAnyElementOid = 2283, kAnyArrayOid = 2277, kSqlOid = 14,
-                  kInternalOid = 12, kPlpgsqlOid = 13575, kCallHandlerOid = 13560;
+constexpr int64_t kVoidOid = 2278, kTriggerOid = 2279, kAnyElementOid = 2283, kAnyArrayOid = 2277, kAnyRangeOid = 3831,
+                  kAnyMultirangeOid = 4537, kSqlOid = 14, kInternalOid = 12, kPlpgsqlOid = 13575,
+                  kCallHandlerOid = 13560;
 
 int64_t parameter_oid(const SqlType& type, const std::string& relation, uint32_t domain = 0) {
   if (domain != 0) return domain_oid(domain);
+  if (is_any_range(type)) return kAnyRangeOid;
+  if (is_any_multirange(type)) return kAnyMultirangeOid;
   if (relation.empty() && type.id == T::kUnknown) return kAnyElementOid;
   if (type.id == T::kArray && type.element == T::kUnknown) return kAnyArrayOid;
   return type_oid(type);
@@ -281,8 +285,7 @@ std::string routine_source(const Catalog& catalog, const Routine& routine, std::
 
 std::string parameter_type_name(const SqlType& type, const std::string& relation) {
   if (!relation.empty()) return quote_identifier(relation);
-  if (type.id == T::kUnknown) return "anyelement";
-  return type.element == T::kUnknown && type.id == T::kArray ? "anyarray" : type_name(without_modifiers(type));
+  return is_polymorphic(type) ? polymorphic_name(type) : type_name(without_modifiers(type));
 }
 
 std::vector<SystemTable> catalog_routine_tables() {

@@ -79,7 +79,7 @@ void* take_from_string(void* arg, size_t size) noexcept {
 
 TypeId innermost(const SqlType& type) {
   const TypeId id = type.id == TypeId::kArray ? type.element : type.id;
-  return is_range(id) ? range_element(id) : id;
+  return innermost_element(id);
 }
 
 // May the text have the name of a zone? What it means is up to the system's time zone database, which a node that
@@ -188,7 +188,7 @@ StatusOr<BoundPtr> Binder::literal_to(BoundPtr expr, const SqlType& target, bool
     }
     return make_cast(std::move(text), target, is_explicit);
   }
-  if (target.id == TypeId::kArray || (is_range(target.id) && is_moment(range_element(target.id)))) {
+  if (target.id == TypeId::kArray || (is_ordered_bytes(target.id) && is_moment(innermost_element(target.id)))) {
     // parsed by a cast at run time: arrays live in a transaction's memory, moments depend on settings and the time
     BoundPtr text = make_text_constant(make_type(TypeId::kText), std::move(expr->text), expr->location);
     Datum probe;

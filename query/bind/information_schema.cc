@@ -4,6 +4,7 @@
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "bind/view_target.h"
+#include "query/polymorphic.h"
 #include "query/search_path.h"
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
@@ -306,7 +307,7 @@ SystemRow parameter_row(const Catalog& catalog, std::string_view key, const Rout
           is_table ? "YES" : "NO",
           "NO",
           parameter.name.empty() ? SystemValue() : SystemValue(parameter.name),
-          parameter.type.id == T::kUnknown ? std::string("anyelement") : data_type(parameter.type),
+          is_polymorphic(parameter.type) ? std::string(polymorphic_name(parameter.type)) : data_type(parameter.type),
           sizes.characters,
           sizes.bytes,
           sizes.precision,

@@ -62,7 +62,7 @@ OperatorFit operator_fit(std::string_view op, const SqlType& left, const SqlType
   // of arrays, jsonb and ranges: the container has to be known
   const auto is_element = [](const SqlType& type) {
     return !is_unknown(type) && type.id != TypeId::kArray && type.id != TypeId::kJsonb && type.id != TypeId::kRecord &&
-           !is_range(type.id);
+           !is_range(type.id) && !is_multirange(type.id);
   };
   if ((op == "<@" && is_unknown(right) && is_element(left)) || (op == "@>" && is_unknown(left) && is_element(right)))
     return OperatorFit::kNotUnique;

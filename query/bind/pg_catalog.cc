@@ -17,6 +17,7 @@
 #include "query/settings.h"
 #include "storage/enum_transaction.h"
 #include "types/all_zones.h"
+#include "types/range.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -61,6 +62,7 @@ TypeFunctions functions_of(const TypeRow& row) {
   const TypeFunctions* found = find_type_functions(is_array           ? std::string_view("array")
                                                    : *row.kind == 'e' ? std::string_view("enum")
                                                    : *row.kind == 'r' ? std::string_view("range")
+                                                   : *row.kind == 'm' ? std::string_view("multirange")
                                                                       : std::string_view(row.name));
   if (*row.kind != 'd') return found == nullptr ? TypeFunctions{} : *found;
   TypeFunctions functions = *find_type_functions("domain");
@@ -116,6 +118,15 @@ SystemRow type_row(const TypeRow& row) {
           SystemValue()};
 }
 
+std::vector<SystemRow> ranges(const Catalog&) {
+  std::vector<SystemRow> rows;
+  for (const SystemType& type : kSystemTypes)
+    if (is_range(type.id))
+      rows.push_back(
+          {type.oid, system_type(range_element(type.id)).oid, system_type(multirange_of(type.id)).oid, int64_t{0}});
+  return rows;
+}
+
 std::vector<SystemRow> types(const Catalog& catalog) {
   std::vector<SystemRow> rows = builtin_type_rows();
   std::set<int64_t> listed;
@@ -124,7 +135,10 @@ std::vector<SystemRow> types(const Catalog& catalog) {
     if (listed.count(type.oid) != 0) continue;
     const std::string name(type.name);
     const int64_t collation = is_string(type.id) ? kDefaultCollationOid : 0;
-    rows.push_back(type_row({type.oid, name, kCatalogSchemaOid, type.length, type.category == 'R' ? "r" : "b",
+    rows.push_back(type_row({type.oid, name, kCatalogSchemaOid, type.length,
+                             name.ends_with("multirange") ? "m"
+                             : type.category == 'R'       ? "r"
+                                                          : "b",
                              type.category, 0, type.array_oid, collation}));
     rows.push_back(type_row({type.array_oid, "_" + name, kCatalogSchemaOid, -1, "b", 'A', type.oid, 0, collation}));
   }
@@ -390,7 +404,6 @@ constexpr EmptyTable kEmptyTables[] = {
      "pubtruncate:bool pubviaroot:bool"},
     {"pg_publication_namespace", "oid:int8 pnpubid:int8 pnnspid:int8"},
     {"pg_publication_rel", "oid:int8 prpubid:int8 prrelid:int8 prqual prattrs:vector"},
-    {"pg_range", "rngtypid:int8 rngsubtype:int8 rngmultitypid:int8 rngcollation:int8"},
     {"pg_shdescription", "objoid:int8 classoid:int8 description"},
     {"pg_statistic_ext",
      "oid:int8 stxrelid:int8 stxname stxnamespace:int8 stxowner:int8 stxstattarget:int4 "
@@ -444,6 +457,7 @@ std::vector<SystemTable> pg_catalog_tables() {
        users},
       {kSchema, "pg_db_role_setting", columns_of("setdatabase:int8 setrole:int8 setconfig:text[]"), initial_settings},
       {kSchema, "pg_auth_members", columns_of("roleid:int8 member:int8 grantor:int8 admin_option:bool"), members},
+      {kSchema, "pg_range", columns_of("rngtypid:int8 rngsubtype:int8 rngmultitypid:int8 rngcollation:int8"), ranges},
       {kSchema, "pg_am", columns_of("oid:int8 amname amhandler:regproc amtype"), access_methods},
       {kSchema, "pg_tablespace", columns_of("oid:int8 spcname spcowner:int8 spcacl:text[] spcoptions:text[]"),
        tablespaces},

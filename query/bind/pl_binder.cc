@@ -68,6 +68,18 @@ void PlBinder::raise_no_return(StepList* out) {
   out->push_back(std::move(raise));
 }
 
+namespace {
+// By which number the body refers to a parameter: in LANGUAGE sql only the inputs count.
+std::string number_of_parameter(const Routine& routine, size_t index) {
+  if (!routine.is_sql) return absl::StrCat("$", index + 1);
+  const bool is_output = routine.parameters[index].mode == ParameterMode::kOut;
+  size_t number = is_output ? routine.input_count() : 0;
+  for (size_t i = 0; i <= index; i++)
+    number += (routine.parameters[i].mode == ParameterMode::kOut) == is_output ? 1 : 0;
+  return absl::StrCat("$", number);
+}
+}  // namespace
+
 // Inputs first: they are the arguments. A row is its fields. What is of a domain is checked first of all.
 Status PlBinder::bind_parameters(StepList* out) {
   BoundProgram& program = *binder_.program_;
@@ -76,7 +88,7 @@ Status PlBinder::bind_parameters(StepList* out) {
     for (size_t i = 0; i < routine_.parameters.size(); i++) {
       const RoutineParameter& p = routine_.parameters[i];
       if ((p.mode == ParameterMode::kOut) != outputs) continue;
-      std::string number = absl::StrCat("$", i + 1);
+      const std::string number = number_of_parameter(routine_, i);
       if (p.type.id == TypeId::kRecord) {
         SCYPER_ASSIGN_OR_RETURN(auto columns, binder_.relation_columns(p.relation, -1));
         Record* record = new_record(columns);
@@ -107,7 +119,7 @@ Status PlBinder::bind_results() {
     const RoutineParameter& p = routine_.parameters[i];
     if (p.mode == ParameterMode::kIn) continue;
     has_outputs = true;
-    std::string number = absl::StrCat("$", i + 1);
+    const std::string number = number_of_parameter(routine_, i);
     if (auto variable = scope_->variables.find(number); variable != scope_->variables.end()) {
       program.result_variables.push_back(variable->second);
       program.columns.push_back({p.name, p.type, true, false});

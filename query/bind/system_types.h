@@ -51,7 +51,14 @@ constexpr SystemType kSystemTypes[] = {{TypeId::kBool, 16, 1000, "bool", 1, 'B'}
                                        {TypeId::kInt8range, 3926, 3927, "int8range", -1, 'R'},
                                        {TypeId::kDaterange, 3912, 3913, "daterange", -1, 'R'},
                                        {TypeId::kTsrange, 3908, 3909, "tsrange", -1, 'R'},
-                                       {TypeId::kTstzrange, 3910, 3911, "tstzrange", -1, 'R'}};
+                                       {TypeId::kTstzrange, 3910, 3911, "tstzrange", -1, 'R'},
+                                       {TypeId::kNumrange, 3906, 3907, "numrange", -1, 'R'},
+                                       {TypeId::kInt4multirange, 4451, 6150, "int4multirange", -1, 'R'},
+                                       {TypeId::kInt8multirange, 4536, 6157, "int8multirange", -1, 'R'},
+                                       {TypeId::kDatemultirange, 4535, 6155, "datemultirange", -1, 'R'},
+                                       {TypeId::kTsmultirange, 4533, 6152, "tsmultirange", -1, 'R'},
+                                       {TypeId::kTstzmultirange, 4534, 6153, "tstzmultirange", -1, 'R'},
+                                       {TypeId::kNummultirange, 4532, 6151, "nummultirange", -1, 'R'}};
 
 const SystemType& system_type(TypeId id);
 
@@ -99,6 +106,10 @@ constexpr CatalogType kCatalogTypes[] = {{18, 1002, "char", "\"char\"", 1, 'Z', 
                                          {269, 0, "table_am_handler", "table_am_handler", 4, 'P', 'p'},
                                          {2776, 0, "anynonarray", "anynonarray", 4, 'P', 'p'},
                                          {3500, 0, "anyenum", "anyenum", 4, 'P', 'p'},
+                                         {3831, 0, "anyrange", "anyrange", -1, 'P', 'p'},
+                                         {4537, 0, "anymultirange", "anymultirange", -1, 'P', 'p'},
+                                         {5080, 0, "anycompatiblerange", "anycompatiblerange", -1, 'P', 'p'},
+                                         {4538, 0, "anycompatiblemultirange", "anycompatiblemultirange", -1, 'P', 'p'},
                                          {5077, 0, "anycompatible", "anycompatible", 4, 'P', 'p'},
                                          {5078, 0, "anycompatiblearray", "anycompatiblearray", -1, 'P', 'p'},
                                          {5079, 0, "anycompatiblenonarray", "anycompatiblenonarray", 4, 'P', 'p'}};

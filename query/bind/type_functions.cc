@@ -11,7 +11,8 @@ namespace scyper::query {
 namespace {
 
 constexpr int64_t kCstringOid = 2275, kInternalOid = 2281, kByteaOid = 17, kOidOid = 26, kInt4Oid = 23,
-                  kAnyArrayOid = 2277, kAnyEnumOid = 3500, kAnyOid = 2276, kAnyRangeOid = 3831;
+                  kAnyArrayOid = 2277, kAnyEnumOid = 3500, kAnyOid = 2276, kAnyRangeOid = 3831,
+                  kAnyMultirangeOid = 4537;
 
 constexpr TypeFunctions kTypeFunctions[] = {
     {"bool", "bool", 1242, 1243, 2436, 2437},
@@ -61,6 +62,7 @@ constexpr TypeFunctions kTypeFunctions[] = {
     {"money", "cash_", 886, 887, 2492, 2493},
     {"timetz", "timetz_", 1350, 1351, 2472, 2473},
     {"range", "range_", 3834, 3835, 3836, 3837},
+    {"multirange", "multirange_", 4231, 4232, 4233, 4234},
     {"jsonpath", "jsonpath_", 4001, 4003, 4002, 4004},
     {"array", "array_", 750, 751, 2400, 2401},
     {"enum", "enum_", 3506, 3507, 3532, 3533},
@@ -73,14 +75,18 @@ int64_t oid_of(std::string_view name) {
   for (const CatalogType& type : kCatalogTypes)
     if (type.name == name) return type.oid;
   if (name == "json") return kJsonOid;
-  return name == "array" ? kAnyArrayOid : name == "enum" ? kAnyEnumOid : name == "range" ? kAnyRangeOid : kAnyOid;
+  return name == "array"        ? kAnyArrayOid
+         : name == "enum"       ? kAnyEnumOid
+         : name == "range"      ? kAnyRangeOid
+         : name == "multirange" ? kAnyMultirangeOid
+                                : kAnyOid;
 }
 
 // Whether the functions that read take the modifier of the type, too.
 bool has_modifiers(std::string_view name) {
   static constexpr std::string_view kNames[] = {"bpchar",   "varchar", "time",   "timestamp", "timestamptz",
                                                 "interval", "numeric", "record", "array",     "domain",
-                                                "bit",      "varbit",  "timetz", "range"};
+                                                "bit",      "varbit",  "timetz", "range",     "multirange"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

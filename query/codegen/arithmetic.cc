@@ -1,6 +1,7 @@
 #include "base/invariant.h"
 #include "codegen/generator.h"
 #include "runtime/functions_jsonb.h"
+#include "runtime/functions_range.h"
 #include "types/decimal.h"
 
 namespace scyper::query {
@@ -267,6 +268,8 @@ ir::Reg Generator::compare(BuiltinOp op, const Value& a, const Value& b) {
     case TypeId::kInterval:
       return b_.compare(code, b_.call(k_rt_compare_interval, {a.a, b.a}), constant(Type::kI32, 0));
     case TypeId::kJsonb:
+      if (has_trailer(a.type.id))
+        return b_.compare(code, b_.call(k_rt_compare_ranges, {a.a, a.b, b.a, b.b}), constant(Type::kI32, 0));
       return b_.compare(code, b_.call(k_rt_compare_jsonb, {a.a, a.b, b.a, b.b}), constant(Type::kI32, 0));
     case TypeId::kArray: {
       Reg type = data_of(std::vector<SqlType>{element_of(a.type)});

@@ -82,8 +82,9 @@ void Generator::gen_key_part(const storage::ColumnDef& column, int64_t flags, Va
     b_.set_block(next);
     return advance(written);
   }
-  if (kept_as(column.type.id) == TypeId::kBytea) {
-    Reg written = b_.call(k_rt_key_bytea, {address, value.a, value.b, constant(Type::kI64, flags)});
+  if (is_ordered_bytes(column.type.id) || column.type.id == TypeId::kBytea) {
+    const int64_t form = has_trailer(column.type.id) ? kKeyTrailed : 0;
+    Reg written = b_.call(k_rt_key_bytea, {address, value.a, value.b, constant(Type::kI64, flags | form)});
     Block next = b_.new_block();
     b_.branch(b_.compare(Op::kLt, written, constant(Type::kI64, 0)), no_match, next, 2);
     b_.set_block(next);

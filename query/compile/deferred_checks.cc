@@ -66,7 +66,7 @@ std::string duplicates_of(const Catalog& catalog, uint32_t table, std::string_vi
 
 bool has_pointer(const SqlType& type) {
   return is_string(type.id) || type.id == TypeId::kNumeric || kept_as(type.id) == TypeId::kBytea ||
-         type.id == TypeId::kArray || type.id == TypeId::kJsonb;
+         type.id == TypeId::kArray || kept_as(type.id) == TypeId::kJsonb;
 }
 
 std::shared_ptr<const Catalog> catalog_of(const ExecContext& context) {

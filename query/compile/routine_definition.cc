@@ -12,6 +12,7 @@
 #include "parse/text.h"
 #include "parse/type_resolver.h"
 #include "query/access.h"
+#include "query/polymorphic.h"
 #include "query/search_path.h"
 #include "query/settings.h"
 #include "storage/json_text_type.h"
@@ -45,12 +46,16 @@ Status Definer::check_routine(const ast::CreateRoutineStatement& create) const {
 
 namespace {
 // What a polymorphic type name stands for (catalog.h); false: none.
-bool is_polymorphic(const ast::TypeName& type, SqlType* out) {
+bool find_polymorphic(const ast::TypeName& type, SqlType* out) {
   const std::string& name = type.name.back();
   if (name == "anyelement" || name == "anynonarray" || name == "anycompatible" || name == "anycompatiblenonarray")
-    *out = make_type(TypeId::kUnknown);
+    *out = any_element();
   else if (name == "anyarray" || name == "anycompatiblearray")
-    *out = make_array(make_type(TypeId::kUnknown));
+    *out = any_array();
+  else if (name == "anyrange" || name == "anycompatiblerange")
+    *out = any_range();
+  else if (name == "anymultirange" || name == "anycompatiblemultirange")
+    *out = any_multirange();
   else
     return false;
   return type.name.size() == 1;
@@ -61,7 +66,7 @@ bool is_polymorphic(const ast::TypeName& type, SqlType* out) {
 StatusOr<SqlType> Definer::routine_type(const ast::TypeName& type, std::string* relation, uint32_t* domain) const {
   const Catalog& catalog = next_ == nullptr ? *old_ : *next_;
   SqlType resolved;
-  if (is_polymorphic(type, &resolved)) return resolved;
+  if (find_polymorphic(type, &resolved)) return resolved;
   if (const auto known = catalog_type(type); known.has_value()) return *known;
   if (type.percent_type && type.name.size() >= 2) {
     const std::string& name = type.name[type.name.size() - 2];
@@ -127,7 +132,50 @@ Status Definer::define_parameters(const ast::CreateRoutineStatement& create, Rou
   return absl::OkStatus();
 }
 
+namespace {
+struct PolymorphicFamily {
+  std::initializer_list<std::string_view> results, inputs;
+  std::string_view shown;
+};
+
+// A polymorphic result needs a parameter that says what it stands for.
+Status check_polymorphic_result(const ast::CreateRoutineStatement& create, const ast::TypeName& result) {
+  static constexpr PolymorphicFamily kFamilies[] = {
+      {{"anyrange", "anymultirange"}, {"anyrange", "anymultirange"}, "anyrange or anymultirange"},
+      {{"anycompatiblerange", "anycompatiblemultirange"},
+       {"anycompatiblerange", "anycompatiblemultirange"},
+       "anycompatiblerange or anycompatiblemultirange"},
+      {{"anyelement", "anyarray", "anynonarray", "anyenum"},
+       {"anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange"},
+       "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"},
+      {{"anycompatible", "anycompatiblearray", "anycompatiblenonarray"},
+       {"anycompatible", "anycompatiblearray", "anycompatiblenonarray", "anycompatiblerange",
+        "anycompatiblemultirange"},
+       "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange"},
+  };
+  const auto is_one_of = [](const ast::TypeName& type, std::initializer_list<std::string_view> names) {
+    return type.name.size() == 1 && std::find(names.begin(), names.end(), type.name.back()) != names.end();
+  };
+  for (const PolymorphicFamily& family : kFamilies) {
+    if (!is_one_of(result, family.results)) continue;
+    const bool is_known = std::any_of(create.parameters.begin(), create.parameters.end(), [&](const auto& p) {
+      return p.mode != ast::ParameterMode::kOut && p.mode != ast::ParameterMode::kTable &&
+             is_one_of(p.type, family.inputs);
+    });
+    if (!is_known)
+      return with_detail(sql_error("42P13", "cannot determine result data type"),
+                         absl::StrCat("A result of type ", result.name.back(), " requires at least one input of type ",
+                                      std::string(family.shown), "."));
+  }
+  return absl::OkStatus();
+}
+}  // namespace
+
 Status Definer::define_result(const ast::CreateRoutineStatement& create, Routine* routine) const {
+  for (const auto& p : create.parameters)
+    if (p.mode == ast::ParameterMode::kOut || p.mode == ast::ParameterMode::kTable)
+      SCYPER_RETURN_IF_ERROR(check_polymorphic_result(create, p.type));
+  if (create.return_type != nullptr) SCYPER_RETURN_IF_ERROR(check_polymorphic_result(create, *create.return_type));
   routine->return_type = make_type(TypeId::kVoid);
   if (create.procedure) return absl::OkStatus();
   routine->returns_set = create.returns_table || (create.return_type != nullptr && create.return_type->setof);
@@ -226,11 +274,9 @@ namespace {
 // A trial of the binding, as PostgreSQL's validator: finds what is wrong whatever the tables are. Not of trigger and
 // polymorphic functions, whose types nobody knows yet.
 Status check_body(const Catalog& catalog, const plpgsql::Body& body, const Routine& routine) {
-  auto open = [](const SqlType& type) {
-    return type.id == TypeId::kUnknown || (type.id == TypeId::kArray && type.element == TypeId::kUnknown);
-  };
-  bool polymorphic = open(routine.return_type) || std::any_of(routine.parameters.begin(), routine.parameters.end(),
-                                                              [&](const auto& p) { return open(p.type); });
+  const bool polymorphic =
+      is_polymorphic(routine.return_type) || std::any_of(routine.parameters.begin(), routine.parameters.end(),
+                                                         [](const auto& p) { return is_polymorphic(p.type); });
   if (routine.is_trigger || routine.is_sql || polymorphic) return absl::OkStatus();
   const RoleScope nobody(nullptr);  // rights count when it is called
   Binder binder(catalog, routine.body);
@@ -354,11 +400,24 @@ std::string signature_of(const Routine& routine) {
 StatusOr<std::vector<SqlType>> Definer::argument_types(const ast::ObjectRef& object) {
   std::vector<SqlType> wanted;
   for (const auto& argument : object.arguments) {
+    SqlType polymorphic;
+    if (find_polymorphic(argument.type, &polymorphic)) {
+      wanted.push_back(polymorphic);
+      continue;
+    }
     SCYPER_ASSIGN_OR_RETURN(SqlType type, resolve_type(argument.type, text_, next().user_types()));
     wanted.push_back(type);
   }
   return wanted;
 }
+
+namespace {
+// What tells routines of one name apart.
+SqlType key_of_argument(const SqlType& type) { return is_polymorphic(type) ? type : without_modifiers(type); }
+std::string name_of_argument(const SqlType& type) {
+  return is_polymorphic(type) ? polymorphic_name(type) : type_name(make_type(type.id));
+}
+}  // namespace
 
 // The only one that it means; the end of those of its name: there is none.
 StatusOr<Definer::RoutinePlace> Definer::match_routine(ast::ObjectKind kind, const ast::ObjectRef& object,
@@ -370,11 +429,11 @@ StatusOr<Definer::RoutinePlace> Definer::match_routine(ast::ObjectKind kind, con
     if (kind != ast::ObjectKind::kRoutine && it->second->procedure != (kind == ast::ObjectKind::kProcedure)) continue;
     std::vector<SqlType> all, inputs;
     for (const auto& p : it->second->parameters) {
-      all.push_back(make_type(p.type.id));
-      if (p.mode != ParameterMode::kOut) inputs.push_back(make_type(p.type.id));
+      all.push_back(key_of_argument(p.type));
+      if (p.mode != ParameterMode::kOut) inputs.push_back(key_of_argument(p.type));
     }
     std::vector<SqlType> given;
-    for (const auto& type : wanted) given.push_back(make_type(type.id));
+    for (const auto& type : wanted) given.push_back(key_of_argument(type));
     if (object.has_arguments && given != all && given != inputs) continue;
     if (found != range.second) return error("42725", absl::StrCat("function name \"", name, "\" is not unique"), -1);
     found = it;
@@ -392,7 +451,7 @@ StatusOr<Definer::RoutinePlace> Definer::find_routine(ast::ObjectKind kind, cons
   if (!object.has_arguments)
     return error("42883", absl::StrCat("could not find a ", word, " named \"", name, "\""), -1);
   std::string types;
-  for (const SqlType& type : wanted) absl::StrAppend(&types, types.empty() ? "" : ", ", type_name(make_type(type.id)));
+  for (const SqlType& type : wanted) absl::StrAppend(&types, types.empty() ? "" : ", ", name_of_argument(type));
   return error("42883", absl::StrCat(word, " ", name, "(", types, ") does not exist"), -1);
 }
 
@@ -410,7 +469,7 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
         absl::StrAppend(&types, types.empty() ? "" : ", ", drop.if_exists ? to_string(argument.type) : "");
       if (!drop.if_exists) types.clear();
       for (size_t i = 0; !drop.if_exists && i < wanted.size(); i++)
-        absl::StrAppend(&types, types.empty() ? "" : ", ", type_name(make_type(wanted[i].id)));
+        absl::StrAppend(&types, types.empty() ? "" : ", ", name_of_argument(wanted[i]));
       shown = absl::StrCat(name, "(", types, ")");
     }
     if (drop.if_exists) {
@@ -421,10 +480,11 @@ Status Definer::drop_routine(const ast::DropStatement& drop, const ast::ObjectRe
     // of these arguments, but of the other kind
     const bool is_other_kind = object.has_arguments && drop.object != ast::ObjectKind::kRoutine &&
                                std::any_of(range.first, range.second, [&](const auto& entry) {
-                                 std::vector<TypeId> types, asked;
+                                 std::vector<SqlType> types, asked;
                                  for (const auto& parameter : entry.second->parameters)
-                                   if (parameter.mode != ParameterMode::kOut) types.push_back(parameter.type.id);
-                                 for (const SqlType& type : wanted) asked.push_back(type.id);
+                                   if (parameter.mode != ParameterMode::kOut)
+                                     types.push_back(key_of_argument(parameter.type));
+                                 for (const SqlType& type : wanted) asked.push_back(key_of_argument(type));
                                  return types == asked;
                                });
     if (is_other_kind) return error("42809", absl::StrCat(shown, " is not a ", kind), -1);

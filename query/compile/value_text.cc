@@ -51,7 +51,7 @@ void set_thread_value_time(int64_t time_us) { value_time_us = time_us; }
 // 'now' and the like mean the time at which the value comes in: it is kept as a value from here on.
 Status parse_value(const SqlType& type, std::string_view text, ValueArena* arena, Datum* out) {
   const Status parsed = parse_datum(type, text, TextArena{allocate_in, arena}, out);
-  const TypeId id = is_range(type.id) ? range_element(type.id) : type.id;
+  const TypeId id = innermost_element(type.id);
   const bool is_of_time = is_moment(id) || id == TypeId::kTime || id == TypeId::kTimetz;
   if (parsed.ok() || !is_of_time || NowScope::current != nullptr) return parsed;
   const NowScope now(value_time());

@@ -18,30 +18,61 @@ namespace {
 constexpr struct {
   std::string_view name;
   TypeId id;
-} kTypes[] = {
-    {"bool", TypeId::kBool},           {"int2", TypeId::kInt2},           {"int4", TypeId::kInt4},
-    {"int8", TypeId::kInt8},           {"float8", TypeId::kFloat8},       {"numeric", TypeId::kNumeric},
-    {"bpchar", TypeId::kChar},         {"varchar", TypeId::kVarchar},     {"text", TypeId::kText},
-    {"date", TypeId::kDate},           {"timestamp", TypeId::kTimestamp}, {"record", TypeId::kRecord},
-    {"void", TypeId::kVoid},           {"unknown", TypeId::kUnknown},     {"interval", TypeId::kInterval},
-    {"float4", TypeId::kFloat4},       {"refcursor", TypeId::kText},      {"timestamptz", TypeId::kTimestamptz},
-    {"time", TypeId::kTime},           {"uuid", TypeId::kUuid},           {"bytea", TypeId::kBytea},
-    {"jsonb", TypeId::kJsonb},         {"json", TypeId::kText},           {"name", TypeId::kText},
-    {"jsonpath", TypeId::kText},       {"inet", TypeId::kInet},           {"cidr", TypeId::kCidr},
-    {"macaddr", TypeId::kMacaddr},     {"macaddr8", TypeId::kMacaddr8},   {"bit", TypeId::kBit},
-    {"varbit", TypeId::kVarbit},       {"money", TypeId::kMoney},         {"timetz", TypeId::kTimetz},
-    {"int4range", TypeId::kInt4range}, {"int8range", TypeId::kInt8range}, {"daterange", TypeId::kDaterange},
-    {"tsrange", TypeId::kTsrange},     {"tstzrange", TypeId::kTstzrange}};
+} kTypes[] = {{"bool", TypeId::kBool},
+              {"int2", TypeId::kInt2},
+              {"int4", TypeId::kInt4},
+              {"int8", TypeId::kInt8},
+              {"float8", TypeId::kFloat8},
+              {"numeric", TypeId::kNumeric},
+              {"bpchar", TypeId::kChar},
+              {"varchar", TypeId::kVarchar},
+              {"text", TypeId::kText},
+              {"date", TypeId::kDate},
+              {"timestamp", TypeId::kTimestamp},
+              {"record", TypeId::kRecord},
+              {"void", TypeId::kVoid},
+              {"unknown", TypeId::kUnknown},
+              {"interval", TypeId::kInterval},
+              {"float4", TypeId::kFloat4},
+              {"refcursor", TypeId::kText},
+              {"timestamptz", TypeId::kTimestamptz},
+              {"time", TypeId::kTime},
+              {"uuid", TypeId::kUuid},
+              {"bytea", TypeId::kBytea},
+              {"jsonb", TypeId::kJsonb},
+              {"json", TypeId::kText},
+              {"name", TypeId::kText},
+              {"jsonpath", TypeId::kText},
+              {"inet", TypeId::kInet},
+              {"cidr", TypeId::kCidr},
+              {"macaddr", TypeId::kMacaddr},
+              {"macaddr8", TypeId::kMacaddr8},
+              {"bit", TypeId::kBit},
+              {"varbit", TypeId::kVarbit},
+              {"money", TypeId::kMoney},
+              {"timetz", TypeId::kTimetz},
+              {"int4range", TypeId::kInt4range},
+              {"int8range", TypeId::kInt8range},
+              {"daterange", TypeId::kDaterange},
+              {"tsrange", TypeId::kTsrange},
+              {"tstzrange", TypeId::kTstzrange},
+              {"numrange", TypeId::kNumrange},
+              {"int4multirange", TypeId::kInt4multirange},
+              {"int8multirange", TypeId::kInt8multirange},
+              {"datemultirange", TypeId::kDatemultirange},
+              {"tsmultirange", TypeId::kTsmultirange},
+              {"tstzmultirange", TypeId::kTstzmultirange},
+              {"nummultirange", TypeId::kNummultirange}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
 // clang-format off: one name per line else
 constexpr std::string_view kForeignTypes[] = {
     "xml",
     "oid", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
-    "path", "polygon", "circle", "tsvector", "tsquery", "numrange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
+    "path", "polygon", "circle", "tsvector", "tsquery", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
     "refcursor", "anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anycompatible", "trigger",
     "event_trigger", "internal", "serial", "bigserial", "smallserial", "serial2", "serial4", "serial8",
-    "int2vector", "oidvector", "any", "int4multirange", "int8multirange", "nummultirange"};
+    "int2vector", "oidvector", "any", "anymultirange", "anycompatiblerange", "anycompatiblemultirange"};
 // clang-format on
 
 constexpr int64_t kMaxLength = 10485760;       // PostgreSQL's MaxAttrSize

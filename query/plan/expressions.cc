@@ -319,7 +319,8 @@ bool joins(const std::vector<BoundPtr>& conjuncts, const BoundExpr& x, const Bou
 // zero or fields.
 bool has_one_form(const SqlType& type) {
   return type.id != TypeId::kFloat4 && type.id != TypeId::kFloat8 && type.id != TypeId::kInterval &&
-         type.id != TypeId::kJsonb && type.id != TypeId::kArray && (type.id != TypeId::kNumeric || type.precision != 0);
+         kept_as(type.id) != TypeId::kJsonb && type.id != TypeId::kArray &&
+         (type.id != TypeId::kNumeric || type.precision != 0);
 }
 
 // A comparison of the column itself with something else.

@@ -233,7 +233,9 @@ class ConditionFinder {
     }
     if (is_string(column.id))
       return is_text(bound.id) && bound.id != TypeId::kChar ? std::optional(ChunkBound::kText) : std::nullopt;
-    if (is_ordered_bytes(column.id) && is_ordered_bytes(bound.id)) return ChunkBound::kText;
+    if (kept_as(column.id) == TypeId::kBytea && kept_as(bound.id) == TypeId::kBytea && is_ordered_bytes(column.id) &&
+        is_ordered_bytes(bound.id))
+      return ChunkBound::kText;
     if (column.id != bound.id) return std::nullopt;
     switch (kept_as(column.id)) {
       case TypeId::kBool:

@@ -35,7 +35,7 @@ const PlanNode* ordered_below(const PlanNode& node) {
 // Equal values of the types look the same, digits and all: one may stand for the other in whatever is computed.
 bool are_interchangeable(const SqlType& a, const SqlType& b) {
   if (a.id != b.id) return false;
-  switch (a.id) {
+  switch (kept_as(a.id)) {
     case TypeId::kFloat4:
     case TypeId::kFloat8:
     case TypeId::kInterval:

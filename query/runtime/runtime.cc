@@ -16,6 +16,7 @@
 #include "runtime/memory.h"
 #include "runtime/storable.h"
 #include "storage/key.h"
+#include "storage/trailer.h"
 #include "types/datum_text.h"
 #include "types/decimal.h"
 #include "types/interval.h"
@@ -360,6 +361,7 @@ int64_t rt_key_text(char* out, const char* data, int64_t size, int64_t blank_pad
 int64_t rt_key_bytea(char* out, const char* data, int64_t size, int64_t flags) noexcept {
   char* end = out;
   bool is_too_long = false;
+  if ((flags & kKeyTrailed) != 0) size = static_cast<int64_t>(ordered_part({data, static_cast<size_t>(size)}).size());
   for (int64_t i = 0; i < size; i++) {
     const size_t bytes = (data[i] == 0 ? 2 : 1) + 2;  // with the end
     is_too_long = static_cast<size_t>(end - out) + bytes > storage::kMaxKeyBytes;

@@ -240,5 +240,6 @@ SCYPER_RUNTIME_FUNCTIONS(SCYPER_DECLARE_RUNTIME)
 // the rows' keys where it would lie.
 constexpr int64_t kKeyDescending = 1;
 constexpr int64_t kKeyBound = 2;
+constexpr int64_t kKeyTrailed = 4;  // bytes with a trailer (storage/trailer.h)
 
 }  // namespace scyper::query

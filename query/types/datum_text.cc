@@ -9,6 +9,7 @@
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
 #include "storage/time_modifier.h"
+#include "storage/trailer.h"
 #include "types/array_text.h"
 #include "types/big_number.h"
 #include "types/binary.h"
@@ -334,6 +335,7 @@ int compare_datums(const SqlType& type, const Datum& a, const Datum& b) noexcept
     case TypeId::kBytea:
       return text_compare(text_of(a), text_of(b));
     case TypeId::kJsonb:
+      if (has_trailer(type.id)) return text_compare(ordered_part(text_of(a)), ordered_part(text_of(b)));
       return compare_documents(text_of(a), text_of(b));
     case TypeId::kUuid:
       return a.int128() < b.int128() ? -1 : a.int128() > b.int128() ? 1 : 0;
@@ -364,7 +366,7 @@ uint64_t hash_datum(const SqlType& type, const Datum& datum) noexcept {
     case TypeId::kBytea:
       return text_hash(text_of(datum));
     case TypeId::kJsonb:
-      return hash_document(text_of(datum));
+      return has_trailer(type.id) ? text_hash(ordered_part(text_of(datum))) : hash_document(text_of(datum));
     case TypeId::kUuid:
       return mix(static_cast<uint64_t>(datum.lo) ^ mix(static_cast<uint64_t>(datum.hi)));
     case TypeId::kInterval:

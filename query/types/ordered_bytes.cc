@@ -10,6 +10,7 @@
 #include "types/datetime.h"
 #include "types/decimal.h"
 #include "types/money.h"
+#include "types/multirange.h"
 #include "types/network.h"
 #include "types/range.h"
 #include "types/timezone.h"
@@ -137,6 +138,19 @@ void send_range(std::string* out, const SqlType& type, std::string_view bytes) {
   range_send(out, type, range_of_bytes(bytes));
 }
 
+Status parse_multirange(const SqlType& type, std::string_view text, std::string* bytes) {
+  return multirange_parse(type, text, bytes);
+}
+void append_multirange(std::string* out, const SqlType& type, std::string_view bytes) {
+  multirange_append(out, type, multirange_of_bytes(bytes));
+}
+Status receive_multirange(const SqlType& type, std::string_view sent, std::string* bytes) {
+  return multirange_receive(type, sent, bytes);
+}
+void send_multirange(std::string* out, const SqlType& type, std::string_view bytes) {
+  multirange_send(out, type, multirange_of_bytes(bytes));
+}
+
 constexpr OrderedType kTypes[] = {
     {TypeId::kInet, 'I', true, parse_network, append_network, receive_network, send_network},
     {TypeId::kCidr, 'I', false, parse_network, append_network, receive_network, send_network},
@@ -151,6 +165,13 @@ constexpr OrderedType kTypes[] = {
     {TypeId::kDaterange, 'R', false, parse_range, append_range, receive_range, send_range},
     {TypeId::kTsrange, 'R', false, parse_range, append_range, receive_range, send_range},
     {TypeId::kTstzrange, 'R', false, parse_range, append_range, receive_range, send_range},
+    {TypeId::kNumrange, 'R', false, parse_range, append_range, receive_range, send_range},
+    {TypeId::kInt4multirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
+    {TypeId::kInt8multirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
+    {TypeId::kDatemultirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
+    {TypeId::kTsmultirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
+    {TypeId::kTstzmultirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
+    {TypeId::kNummultirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
 };
 
 const OrderedType* find_type(TypeId id) {
@@ -251,6 +272,11 @@ Status timetz_to_time(const Datum& in, const SqlType&, const SqlType& to, bool, 
   return absl::OkStatus();
 }
 
+Status range_to_multirange(const Datum& in, const SqlType&, const SqlType&, bool, std::string* bytes, Datum*) {
+  *bytes = bytes_of_multirange(make_multirange({range_of_bytes({in.data(), in.size()})}));
+  return absl::OkStatus();
+}
+
 using C = OrderedCastContext;
 constexpr OrderedCast kCasts[] = {
     {TypeId::kCidr, TypeId::kInet, C::kImplicit, nullptr},
@@ -273,6 +299,12 @@ constexpr OrderedCast kCasts[] = {
     {TypeId::kTime, TypeId::kTimetz, C::kImplicit, time_to_timetz},
     {TypeId::kTimestamptz, TypeId::kTimetz, C::kAssignment, moment_to_timetz},
     {TypeId::kTimetz, TypeId::kTime, C::kAssignment, timetz_to_time},
+    {TypeId::kInt4range, TypeId::kInt4multirange, C::kExplicit, range_to_multirange},
+    {TypeId::kInt8range, TypeId::kInt8multirange, C::kExplicit, range_to_multirange},
+    {TypeId::kDaterange, TypeId::kDatemultirange, C::kExplicit, range_to_multirange},
+    {TypeId::kTsrange, TypeId::kTsmultirange, C::kExplicit, range_to_multirange},
+    {TypeId::kTstzrange, TypeId::kTstzmultirange, C::kExplicit, range_to_multirange},
+    {TypeId::kNumrange, TypeId::kNummultirange, C::kExplicit, range_to_multirange},
 };
 
 }  // namespace

@@ -2,19 +2,28 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
 
+#include "base/bounded_work.h"
+#include "storage/trailer.h"
 #include "types/big_endian.h"
 #include "types/datetime.h"
 #include "types/datum_text.h"
 #include "types/digits.h"
+#include "types/numeric_key.h"
 
 namespace scyper::query {
 
 namespace {
 
-constexpr char kEmpty = 0, kFilled = 1;
+// The first byte: what kind of bounds come.
+constexpr char kEmpty = 0, kOfIntegers = 1, kOfKeys = kTrailerMark;
 constexpr char kMinusInfinity = 0, kFinite = 1, kInfinity = 2;
-constexpr size_t kValueBytes = 8;
+constexpr size_t kValueBytes = 8, kScaleBytes = 2;
+constexpr char kKeyZero = static_cast<char>(0xff);  // behind a zero within a key; a key ends with two zeros
 // Of PostgreSQL's binary format.
 constexpr int kEmptyFlag = 1, kLowerInclusive = 2, kUpperInclusive = 4, kLowerInfinite = 8, kUpperInfinite = 16;
 
@@ -22,6 +31,7 @@ bool is_discrete(TypeId type) {
   return type == TypeId::kInt4range || type == TypeId::kInt8range || type == TypeId::kDaterange;
 }
 bool is_short(TypeId element) { return element == TypeId::kInt4 || element == TypeId::kDate; }
+bool has_keys(const Range& range) { return !range.lower.key.empty() || !range.upper.key.empty(); }
 
 void put_bound(std::string* out, const RangeBound& bound, bool is_lower) {
   if (bound.is_infinite) {
@@ -29,18 +39,41 @@ void put_bound(std::string* out, const RangeBound& bound, bool is_lower) {
     return;
   }
   *out += kFinite;
-  append_ordered_integer(out, bound.value, kValueBytes);
+  if (bound.key.empty()) {
+    append_ordered_integer(out, bound.value, kValueBytes);
+  } else {
+    for (const char byte : bound.key) {
+      *out += byte;
+      if (byte == 0) *out += kKeyZero;
+    }
+    *out += std::string(2, '\0');
+  }
   *out += static_cast<char>(bound.is_inclusive == is_lower ? 0 : 1);
 }
 
-RangeBound take_bound(std::string_view* bytes, bool is_lower) {
+void take_key(std::string_view* bytes, std::string* key) {
+  while (bytes->front() != 0 || (*bytes)[1] != 0) {
+    *key += bytes->front();
+    bytes->remove_prefix(bytes->front() == 0 ? 2 : 1);
+  }
+  bytes->remove_prefix(2);
+}
+
+RangeBound take_bound(std::string_view* bytes, bool is_lower, bool is_key, std::string_view* trailer) {
   RangeBound bound;
   bound.is_infinite = bytes->front() != kFinite;
   bytes->remove_prefix(1);
   if (bound.is_infinite) return bound;
-  bound.value = ordered_integer_of(bytes->substr(0, kValueBytes));
-  bound.is_inclusive = ((*bytes)[kValueBytes] == 0) == is_lower;
-  bytes->remove_prefix(kValueBytes + 1);
+  if (is_key) {
+    take_key(bytes, &bound.key);
+    bound.scale = static_cast<uint32_t>(big_endian_of(trailer->substr(0, kScaleBytes)));
+    trailer->remove_prefix(kScaleBytes);
+  } else {
+    bound.value = ordered_integer_of(bytes->substr(0, kValueBytes));
+    bytes->remove_prefix(kValueBytes);
+  }
+  bound.is_inclusive = (bytes->front() == 0) == is_lower;
+  bytes->remove_prefix(1);
   return bound;
 }
 
@@ -99,23 +132,39 @@ struct RangeReader {
   }
 };
 
-// Elements of ranges are integers: nothing is allocated.
-void* allocate_nothing(void*, size_t) noexcept { return nullptr; }
+// What a numeric's digits need while its text becomes a bound.
+void* take_from_blocks(void* arg, size_t size) noexcept {
+  const BoundedWork::Pause pause;  // nothing may be thrown from here
+  auto* blocks = static_cast<std::vector<std::unique_ptr<char[]>>*>(arg);
+  std::unique_ptr<char[]> block(new (std::nothrow) char[size]);
+  if (block == nullptr) return nullptr;
+  blocks->push_back(std::move(block));
+  return blocks->back().get();
+}
 
 Status parse_bound(const SqlType& type, const std::string& text, RangeBound* out) {
   if (out->is_infinite) return absl::OkStatus();
   Datum value;
-  SCYPER_RETURN_IF_ERROR(
-      parse_datum(make_type(range_element(type.id)), text, TextArena{allocate_nothing, nullptr}, &value));
-  out->value = value.lo;
+  std::vector<std::unique_ptr<char[]>> blocks;
+  const TypeId element = range_element(type.id);
+  SCYPER_RETURN_IF_ERROR(parse_datum(make_type(element), text, TextArena{take_from_blocks, &blocks}, &value));
+  const bool is_inclusive = out->is_inclusive;
+  *out = bound_of(element, value);
+  out->is_inclusive = is_inclusive;
   return absl::OkStatus();
+}
+
+std::string text_of_bound(TypeId element, const RangeBound& bound) {
+  if (!bound.key.empty()) return text_of_numeric_key({bound.key, bound.scale});
+  std::string text;
+  append_datum(&text, make_type(element), int_datum(bound.value));
+  return text;
 }
 
 void append_bound(std::string* out, TypeId element, const RangeBound& bound) {
   if (bound.is_infinite) return;
-  std::string text;
-  append_datum(&text, make_type(element), int_datum(bound.value));
-  const bool is_quoted = text.find_first_of("\"\\()[], \t\n") != std::string::npos;
+  const std::string text = text_of_bound(element, bound);
+  const bool is_quoted = text.empty() || text.find_first_of("\"\\()[], \t\n") != std::string::npos;
   if (is_quoted) *out += '"';
   for (const char c : text) *out += c == '"' || c == '\\' ? std::string(2, c) : std::string(1, c);
   if (is_quoted) *out += '"';
@@ -127,6 +176,15 @@ Status receive_bound(TypeId element, std::string_view* sent, RangeBound* out) {
     sent->remove_prefix(bytes);
     return value;
   };
+  if (element == TypeId::kNumeric) {
+    const size_t bytes = sent->size() < 4 ? 0 : number(4);
+    if (bytes == 0 || bytes > sent->size()) return sql_error("08P01", "insufficient data left in message");
+    NumericKey key;
+    SCYPER_RETURN_IF_ERROR(receive_numeric_key(sent->substr(0, bytes), &key));
+    sent->remove_prefix(bytes);
+    *out = RangeBound{false, false, 0, std::move(key.bytes), key.scale};
+    return absl::OkStatus();
+  }
   const size_t size = is_short(element) ? 4 : 8;
   if (sent->size() < 4 + size || number(4) != size) return sql_error("22P03", "incorrect binary data format");
   const uint64_t value = number(size);
@@ -143,6 +201,7 @@ Status receive_bound(TypeId element, std::string_view* sent, RangeBound* out) {
 
 void send_bound(std::string* out, TypeId element, const RangeBound& bound) {
   if (bound.is_infinite) return;
+  if (!bound.key.empty()) return send_numeric_key(out, {bound.key, bound.scale});
   const size_t size = is_short(element) ? 4 : 8;
   append_big_endian(out, size, 4);
   append_big_endian(out, static_cast<uint64_t>(bound.value), size);
@@ -162,44 +221,102 @@ TypeId range_element(TypeId range) {
       return TypeId::kTimestamp;
     case TypeId::kTstzrange:
       return TypeId::kTimestamptz;
+    case TypeId::kNumrange:
+      return TypeId::kNumeric;
     default:
       return TypeId::kUnknown;
   }
 }
 
-Range range_of_bytes(std::string_view bytes) {
+TypeId range_of_element(TypeId element) {
+  for (auto id = static_cast<int>(TypeId::kInt4range); id <= static_cast<int>(TypeId::kNumrange); id++)
+    if (range_element(static_cast<TypeId>(id)) == element) return static_cast<TypeId>(id);
+  return TypeId::kUnknown;
+}
+
+TypeId innermost_element(TypeId type) {
+  if (is_multirange(type)) return range_element(range_of_multirange(type));
+  return is_range(type) ? range_element(type) : type;
+}
+
+std::string_view trailer_of(std::string_view bytes) {
+  if (bytes.empty() || bytes.front() != kOfKeys) return {};
+  const size_t size = big_endian_of(bytes.substr(bytes.size() - kTrailerSizeBytes));
+  return bytes.substr(bytes.size() - size, size - kTrailerSizeBytes);
+}
+
+void append_trailer(std::string* out, std::string_view trailer) {
+  if (out->empty() || out->front() != kOfKeys) return;
+  *out += trailer;
+  append_big_endian(out, trailer.size() + kTrailerSizeBytes, kTrailerSizeBytes);
+}
+
+void append_scales(std::string* trailer, const Range& range) {
+  for (const RangeBound* bound : {&range.lower, &range.upper})
+    if (!bound->key.empty()) append_big_endian(trailer, bound->scale, kScaleBytes);
+}
+
+Range take_ordered_range(std::string_view* bytes, std::string_view* trailer) {
   Range range;
-  range.is_empty = bytes.front() == kEmpty;
-  if (range.is_empty) return range;
-  bytes.remove_prefix(1);
-  range.lower = take_bound(&bytes, true);
-  range.upper = take_bound(&bytes, false);
+  const char kind = bytes->front();
+  bytes->remove_prefix(1);
+  if (kind == kEmpty) return empty_range();
+  range.lower = take_bound(bytes, true, kind == kOfKeys, trailer);
+  range.upper = take_bound(bytes, false, kind == kOfKeys, trailer);
   return range;
 }
 
+void append_ordered_range(std::string* out, const Range& range) {
+  *out += range.is_empty ? kEmpty : has_keys(range) ? kOfKeys : kOfIntegers;
+  if (range.is_empty) return;
+  put_bound(out, range.lower, true);
+  put_bound(out, range.upper, false);
+}
+
+Range range_of_bytes(std::string_view bytes) {
+  std::string_view trailer = trailer_of(bytes), part = ordered_part(bytes);
+  return take_ordered_range(&part, &trailer);
+}
+
 std::string bytes_of_range(const Range& range) {
-  if (range.is_empty) return std::string(1, kEmpty);
-  std::string bytes(1, kFilled);
-  put_bound(&bytes, range.lower, true);
-  put_bound(&bytes, range.upper, false);
+  std::string bytes, trailer;
+  append_ordered_range(&bytes, range);
+  append_scales(&trailer, range);
+  append_trailer(&bytes, trailer);
   return bytes;
 }
 
+RangeBound bound_of(TypeId element, const Datum& value) {
+  RangeBound bound;
+  bound.is_infinite = value.null != 0;
+  if (bound.is_infinite) return bound;
+  if (element != TypeId::kNumeric) return bound.value = value.lo, bound;
+  NumericKey key = numeric_key_of(value);
+  bound.key = std::move(key.bytes);
+  bound.scale = key.scale;
+  return bound;
+}
+
+bool value_of_bound(const RangeBound& bound, const TextArena& arena, Datum* out) {
+  if (bound.key.empty()) return *out = int_datum(bound.value), true;
+  return parse_datum(make_type(TypeId::kNumeric), text_of_numeric_key({bound.key, bound.scale}), arena, out).ok();
+}
+
 Status make_range(TypeId type, Range range, Range* out) {
-  if (range.is_empty) return *out = Range{true, {}, {}}, absl::OkStatus();
+  if (range.is_empty) return *out = empty_range(), absl::OkStatus();
   for (RangeBound* bound : {&range.lower, &range.upper}) bound->is_inclusive &= !bound->is_infinite;
   const bool is_finite = !range.lower.is_infinite && !range.upper.is_infinite;
   const auto is_nothing = [&] {
-    return is_finite && range.lower.value == range.upper.value &&
+    return is_finite && compare_values(range.lower, range.upper) == 0 &&
            !(range.lower.is_inclusive && range.upper.is_inclusive);
   };
-  if (is_finite && range.lower.value > range.upper.value)
+  if (is_finite && compare_values(range.lower, range.upper) > 0)
     return sql_error("22000", "range lower bound must be less than or equal to range upper bound");
-  if (is_nothing()) return *out = Range{true, {}, {}}, absl::OkStatus();
+  if (is_nothing()) return *out = empty_range(), absl::OkStatus();
   if (is_discrete(type)) {
     if (!range.lower.is_infinite && !range.lower.is_inclusive) SCYPER_RETURN_IF_ERROR(move_bound(type, &range.lower));
     if (!range.upper.is_infinite && range.upper.is_inclusive) SCYPER_RETURN_IF_ERROR(move_bound(type, &range.upper));
-    if (is_nothing()) return *out = Range{true, {}, {}}, absl::OkStatus();
+    if (is_nothing()) return *out = empty_range(), absl::OkStatus();
   }
   *out = range;
   return absl::OkStatus();
@@ -278,61 +395,6 @@ void range_send(std::string* out, const SqlType& type, const Range& range) {
   if (range.is_empty) return;
   send_bound(out, range_element(type.id), range.lower);
   send_bound(out, range_element(type.id), range.upper);
-}
-
-namespace {
-constexpr __int128 kFarthest = static_cast<__int128>(1) << 100;
-}  // namespace
-
-__int128 value_place(int64_t value) { return static_cast<__int128>(value) * 4; }
-__int128 lower_place(const Range& range) {
-  if (range.lower.is_infinite) return -kFarthest;
-  return value_place(range.lower.value) + (range.lower.is_inclusive ? 0 : 1);
-}
-__int128 upper_place(const Range& range) {
-  if (range.upper.is_infinite) return kFarthest;
-  return value_place(range.upper.value) - (range.upper.is_inclusive ? 0 : 1);
-}
-
-bool range_contains(const Range& a, const Range& b) {
-  if (b.is_empty || a.is_empty) return b.is_empty;
-  return lower_place(a) <= lower_place(b) && upper_place(a) >= upper_place(b);
-}
-
-bool range_overlaps(const Range& a, const Range& b) {
-  return !a.is_empty && !b.is_empty && lower_place(a) <= upper_place(b) && lower_place(b) <= upper_place(a);
-}
-
-bool range_is_adjacent(const Range& a, const Range& b) {
-  const auto meet = [](const RangeBound& upper, const RangeBound& lower) {
-    return !upper.is_infinite && !lower.is_infinite && upper.value == lower.value &&
-           upper.is_inclusive != lower.is_inclusive;
-  };
-  return !a.is_empty && !b.is_empty && (meet(a.upper, b.lower) || meet(b.upper, a.lower));
-}
-
-Range range_span(const Range& a, const Range& b) {
-  if (a.is_empty || b.is_empty) return a.is_empty ? b : a;
-  return {false, lower_place(a) <= lower_place(b) ? a.lower : b.lower,
-          upper_place(a) >= upper_place(b) ? a.upper : b.upper};
-}
-
-Range range_intersection(const Range& a, const Range& b) {
-  if (!range_overlaps(a, b)) return {true, {}, {}};
-  return {false, lower_place(a) >= lower_place(b) ? a.lower : b.lower,
-          upper_place(a) <= upper_place(b) ? a.upper : b.upper};
-}
-
-Status range_difference(const Range& a, const Range& b, Range* out) {
-  *out = a;
-  if (!range_overlaps(a, b)) return absl::OkStatus();
-  const bool keeps_left = lower_place(a)<lower_place(b), keeps_right = upper_place(a)> upper_place(b);
-  if (keeps_left && keeps_right) return sql_error("22000", "result of range difference would not be contiguous");
-  if (!keeps_left && !keeps_right) return *out = Range{true, {}, {}}, absl::OkStatus();
-  RangeBound& cut = keeps_left ? out->upper : out->lower;
-  cut = keeps_left ? b.lower : b.upper;
-  cut.is_inclusive = !cut.is_inclusive;
-  return absl::OkStatus();
 }
 
 }  // namespace scyper::query

@@ -65,7 +65,7 @@ struct Trigger {
 };
 
 // A stored procedure or function: its definition. Immutable; what it compiles to belongs to a catalog version.
-// Polymorphic types: kUnknown is anyelement, an array of it anyarray. The columns of RETURNS TABLE are OUT parameters.
+// Polymorphic types: query/polymorphic.h. The columns of RETURNS TABLE are OUT parameters.
 struct Routine {
   RoutineId id;
   std::string name;

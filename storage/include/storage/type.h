@@ -45,6 +45,13 @@ enum class TypeId : uint8_t {
   kDaterange = 33,
   kTsrange = 34,
   kTstzrange = 35,
+  kNumrange = 36,
+  kInt4multirange = 37,  // the multiranges, in the order of their ranges
+  kInt8multirange = 38,
+  kDatemultirange = 39,
+  kTsmultirange = 40,
+  kTstzmultirange = 41,
+  kNummultirange = 42,
 };
 
 // A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
@@ -82,19 +89,36 @@ constexpr SqlType without_modifiers(const SqlType& type) {
 }
 // Values of these types are bytes in a normal form. Equal values are the same bytes, and the order of the bytes is the
 // order of the values. So the types are kept, indexed, compared, hashed and sorted as bytea is.
-constexpr bool is_ordered_bytes(TypeId id) { return id >= TypeId::kInet && id <= TypeId::kTstzrange; }
-constexpr bool is_range(TypeId id) { return id >= TypeId::kInt4range && id <= TypeId::kTstzrange; }
-// The type as which values of `id` are kept: bytea for ordered bytes, else the type itself.
-constexpr TypeId kept_as(TypeId id) { return is_ordered_bytes(id) ? TypeId::kBytea : id; }
+constexpr bool is_ordered_bytes(TypeId id) { return id >= TypeId::kInet && id <= TypeId::kNummultirange; }
+constexpr bool is_range(TypeId id) { return id >= TypeId::kInt4range && id <= TypeId::kNumrange; }
+constexpr bool is_multirange(TypeId id) { return id >= TypeId::kInt4multirange && id <= TypeId::kNummultirange; }
+constexpr TypeId multirange_of(TypeId range) {
+  return static_cast<TypeId>(static_cast<int>(range) - static_cast<int>(TypeId::kInt4range) +
+                             static_cast<int>(TypeId::kInt4multirange));
+}
+constexpr TypeId range_of_multirange(TypeId multirange) {
+  return static_cast<TypeId>(static_cast<int>(multirange) - static_cast<int>(TypeId::kInt4multirange) +
+                             static_cast<int>(TypeId::kInt4range));
+}
+// Ordered bytes with a trailer that has no part in comparisons (query/types/range.h): equal numerics may show different
+// scales. Equal values are not the same bytes.
+constexpr bool has_trailer(TypeId id) { return id == TypeId::kNumrange || id == TypeId::kNummultirange; }
+// The type as which values of `id` are kept: bytea for ordered bytes, jsonb for those with a trailer, else the type
+// itself.
+constexpr TypeId kept_as(TypeId id) {
+  return !is_ordered_bytes(id) ? id : has_trailer(id) ? TypeId::kJsonb : TypeId::kBytea;
+}
 constexpr bool is_string(TypeId id) { return id == TypeId::kChar || id == TypeId::kVarchar || id == TypeId::kText; }
 // Datums of the type point to bytes with a length.
-constexpr bool holds_bytes(TypeId id) { return is_string(id) || kept_as(id) == TypeId::kBytea || id == TypeId::kJsonb; }
+constexpr bool holds_bytes(TypeId id) {
+  return is_string(id) || is_ordered_bytes(id) || kept_as(id) == TypeId::kBytea || id == TypeId::kJsonb;
+}
 constexpr bool is_moment(TypeId id) {
   return id == TypeId::kDate || id == TypeId::kTimestamp || id == TypeId::kTimestamptz;
 }
 // Columns may be of the type.
 constexpr bool is_storable(TypeId id) {
-  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kTstzrange;
+  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kNummultirange;
 }
 constexpr bool is_integer(TypeId id) { return id == TypeId::kInt2 || id == TypeId::kInt4 || id == TypeId::kInt8; }
 constexpr bool is_float(TypeId id) { return id == TypeId::kFloat4 || id == TypeId::kFloat8; }

@@ -7,6 +7,7 @@
 #include "bind/index_nulls.h"
 #include "bind/object_text.h"
 #include "bind/system_types.h"
+#include "parse/name_path.h"
 #include "parse/printer.h"
 #include "query/key_rules.h"
 #include "storage/temporary.h"
@@ -142,7 +143,8 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
   }
   for (const auto& [name, view] : catalog.views)
     add({view_oid(catalog, name), name, view->foreign != nullptr ? "f" : "v", view->column_names.size(), false, 0,
-         view_options(*view)});
+         view_options(*view)},
+        is_temporary_key(name));
   for (const auto& [name, sequence] : catalog.sequences)
     add({sequence_oid(*sequence), name, "S", kSequenceColumns}, storage::is_temporary(sequence->definition().id));
   return rows;

@@ -252,6 +252,14 @@ Status Compiler::generate(std::string_view text, const BoundProgram& bound, Prog
   return absl::OkStatus();
 }
 
+namespace {
+// A node that replays the statement does not have the view.
+bool uses_temporary_view(const Binder& binder, const Catalog& catalog) {
+  return std::any_of(binder.used_relations().begin(), binder.used_relations().end(),
+                     [&](const std::string& name) { return is_temporary_key(name) && catalog.has_view(name); });
+}
+}  // namespace
+
 StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string_view text,
                                                                      const ast::Statement& statement,
                                                                      size_t parameter_count,
@@ -279,6 +287,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
   PlBinder::name_parameters(named, &binder);
   SCYPER_RETURN_IF_ERROR(PlBinder::see_transitions(parameter_count, &binder));
   SCYPER_ASSIGN_OR_RETURN(auto bound, bind_statement(text, statement, parameter_types, &binder));
+  bound->volatile_result |= uses_temporary_view(binder, *catalog);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = command_of(statement);
   parts->catalog_version = catalog->version;
@@ -320,6 +329,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   routine.procedure = true;
   Binder binder(*catalog, body);
   SCYPER_ASSIGN_OR_RETURN(auto bound, bind_routine(body, routine, *parsed, &binder));
+  bound->volatile_result |= uses_temporary_view(binder, *catalog);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = command;
   parts->search_path = search_path;
@@ -365,6 +375,7 @@ StatusOr<const Program*> Compiler::make_routine_program(const Routine& routine,
   Binder binder(*catalog, body);
   auto bind = bind_routine(body, routine, *parsed, &binder);
   if (!bind.ok()) return without_position(bind.status(), routine);
+  (*bind)->volatile_result |= uses_temporary_view(binder, *catalog);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = "CALL";
   parts->zone = zone;

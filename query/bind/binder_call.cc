@@ -510,8 +510,18 @@ const char* clause_of_aggregates(const ast::FunctionCall& call) {
 namespace {
 // f(VARIADIC array), of a builtin function that takes any number of values.
 bool is_spread(const ast::FunctionCall& call, const std::vector<BoundPtr>& args) {
-  return call.variadic && args.size() == 1 && args[0]->type.id == TypeId::kArray &&
-         !find_builtins(" variadic " + call.name.back()).empty();
+  if (!call.variadic || args.empty() || args.back()->type.id != TypeId::kArray) return false;
+  const auto& found = find_builtins(" variadic " + call.name.back());
+  return std::any_of(found.begin(), found.end(),
+                     [&](const Builtin* builtin) { return builtin->parameters.size() == args.size(); });
+}
+
+Status not_spread(const ast::FunctionCall& call, const std::vector<BoundPtr>& args, std::string_view source) {
+  const SqlType& type = args.back()->type;
+  const bool takes_array = !find_builtins(" variadic " + call.name.back()).empty();
+  if (takes_array && type.id != TypeId::kUnknown && type.id != TypeId::kArray)
+    return sql_error("42804", "VARIADIC argument must be an array", position_at(source, args.back()->location));
+  return sql_error("0A000", "VARIADIC arguments are not supported", position_at(source, call.location));
 }
 
 // int4range(x) of an int4range and of a literal: casts, where the other functions of the name take two arguments.
@@ -562,7 +572,7 @@ StatusOr<BoundPtr> Binder::bind_call(const ast::FunctionCall& call, const Scope*
   if (named && !place_arguments(name, call.arg_names, &given.args))
     return make_user_call(name, std::move(given), call.location);  // does not exist
   if (is_spread(call, given.args)) return make_call(" variadic " + name, std::move(given.args), call.location, name);
-  if (call.variadic) return error("0A000", "VARIADIC arguments are not supported", call.location);
+  if (call.variadic) return not_spread(call, given.args, source_);
   if (!fits_marks(name, given.args)) return make_user_call(name, std::move(given), call.location);
   SCYPER_RETURN_IF_ERROR(coerce_marked(name, &given.args));
   if (find_builtins(name).empty() || is_range_cast(name, given.args)) {

@@ -322,6 +322,19 @@ const Routine& routine_of(const Relation& relation) {
   const Relation& call = relation.query != nullptr ? *relation.query->from[0].relation : relation;
   return *call.arguments[0]->routine;
 }
+
+// WITH ORDINALITY: the numbers of the rows of a query over a function.
+void add_ordinality(Relation* relation) {
+  const SqlType type = make_type(TypeId::kInt8);
+  BoundPtr number = make_expr(BoundKind::kWindow, type, false, -1);
+  number->relation = relation->query->id;
+  number->index = 0;
+  WindowCall& window = relation->query->windows.emplace_back();
+  window.kind = WindowKind::kRowNumber;
+  window.function.type = type;
+  relation->query->outputs.push_back({"ordinality", std::move(number), false});
+  relation->columns.push_back({"ordinality", type, false, false});
+}
 }  // namespace
 
 StatusOr<const ast::FunctionCall*> Binder::routine_in_from(const ast::FromFunction& item, const Scope* scope) {
@@ -338,20 +351,30 @@ StatusOr<const ast::FunctionCall*> Binder::routine_in_from(const ast::FromFuncti
 
 Status Binder::bind_routine_from(const ast::FromFunction& item, const ast::FunctionCall& call, Scope* scope,
                                  BoundQuery* query, JoinType join) {
+  if (item.ordinality && !item.columns.empty())
+    return with_hint(
+        error("42601", "WITH ORDINALITY cannot be used with a column definition list", item.columns[0].location),
+        "Put the column definition list inside ROWS FROM().");
   SCYPER_ASSIGN_OR_RETURN(GivenArguments given, bind_given(call, scope));
   std::string alias = item.alias.name.empty() ? std::string(bare_name(call.name.back())) : item.alias.name;
   SCYPER_ASSIGN_OR_RETURN(auto relation,
                           routine_relation(call, std::move(given), std::move(alias), item.columns, item.location));
-  if (item.ordinality) return error("0A000", "WITH ORDINALITY of this function is not supported", item.location);
   const Routine& routine = routine_of(*relation);
   bool named = std::any_of(routine.parameters.begin(), routine.parameters.end(),
                            [](const auto& p) { return p.mode != ParameterMode::kIn && !p.name.empty(); });
   if (relation->columns.size() == 1 && !is_composite(routine) && !named) relation->columns[0].name = relation->alias;
+  if (item.ordinality && relation->query == nullptr) {
+    auto wrapped = new_relation(RelationKind::kQuery, relation->alias);
+    wrapped->columns = relation->columns;
+    wrapped->query = query_over(std::move(relation));
+    relation = std::move(wrapped);
+  }
+  if (item.ordinality) add_ordinality(relation.get());
   if (item.alias.columns.size() > relation->columns.size())
     return error("42P10",
                  absl::StrCat("table \"", relation->alias, "\" has ", relation->columns.size(),
                               " columns available but ", item.alias.columns.size(), " columns specified"),
-                 item.location);
+                 -1);
   const std::vector<std::string> names =
       routine.return_relation.empty() ? std::vector<std::string>() : column_names(*relation);
   for (size_t i = 0; i < item.alias.columns.size(); i++) relation->columns[i].name = item.alias.columns[i];

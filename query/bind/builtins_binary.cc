@@ -7,6 +7,8 @@ using T = TypeId;
 // runtime/functions_digest.cc
 extern const ir::External k_fn_digest;
 extern const ir::External k_fn_hmac;
+// runtime/functions_names.cc
+extern const ir::External k_fn_send;
 
 void add_binary_functions(BuiltinTable* t) {
   t->runtime("gen_random_uuid", {}, T::kUuid, k_fn_gen_random_uuid).is_volatile = true;
@@ -15,6 +17,23 @@ void add_binary_functions(BuiltinTable* t) {
     t->runtime("digest", {type, T::kText}, T::kBytea, k_fn_digest);
     t->runtime("hmac", {type, type, T::kText}, T::kBytea, k_fn_hmac);
   }
+  constexpr std::pair<std::string_view, T> kSenders[] = {{"boolsend", T::kBool},
+                                                         {"int2send", T::kInt2},
+                                                         {"int4send", T::kInt4},
+                                                         {"int8send", T::kInt8},
+                                                         {"float4send", T::kFloat4},
+                                                         {"float8send", T::kFloat8},
+                                                         {"textsend", T::kText},
+                                                         {"byteasend", T::kBytea},
+                                                         {"date_send", T::kDate},
+                                                         {"time_send", T::kTime},
+                                                         {"timestamp_send", T::kTimestamp},
+                                                         {"timestamptz_send", T::kTimestamptz},
+                                                         {"uuid_send", T::kUuid},
+                                                         {"numeric_send", T::kNumeric},
+                                                         {"interval_send", T::kInterval},
+                                                         {"jsonb_send", T::kJsonb}};
+  for (const auto& [name, type] : kSenders) t->runtime(name, {type}, T::kBytea, k_fn_send).takes_types = true;
   t->runtime("||", {T::kBytea, T::kBytea}, T::kBytea, k_fn_concat_text).op = BuiltinOp::kConcat;
   t->runtime("length", {T::kBytea}, T::kInt4, k_fn_octet_length);
   t->runtime("octet_length", {T::kBytea}, T::kInt4, k_fn_octet_length);

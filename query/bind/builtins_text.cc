@@ -2,6 +2,16 @@
 
 namespace scyper::query {
 
+// runtime/functions_names.cc
+extern const ir::External k_fn_parse_ident;
+extern const ir::External k_fn_size_bytes;
+// runtime/functions_text.cc
+extern const ir::External k_fn_num_nulls_of;
+extern const ir::External k_fn_num_nonnulls_of;
+extern const ir::External k_fn_concat_of;
+extern const ir::External k_fn_concat_ws_of;
+extern const ir::External k_fn_format_of;
+
 namespace {
 
 using T = TypeId;
@@ -20,6 +30,10 @@ void add_regex(BuiltinTable* t) {
     t->runtime(name, {T::kText}, T::kText, k_fn_similar_escape);
     t->runtime(name, {T::kText, T::kText}, T::kText, k_fn_similar_escape);
   }
+  t->runtime("pg_size_bytes", {T::kText}, T::kInt8, k_fn_size_bytes);
+  const auto texts = [](const std::vector<SqlType>&) { return make_array(make_type(T::kText)); };
+  t->runtime("parse_ident", {T::kText}, T::kArray, k_fn_parse_ident).result_type = texts;
+  t->runtime("parse_ident", {T::kText, T::kBool}, T::kArray, k_fn_parse_ident).result_type = texts;
   t->runtime("regexp_like", {T::kText, T::kText}, T::kBool, k_fn_regexp_like);
   t->runtime("regexp_like", {T::kText, T::kText, T::kText}, T::kBool, k_fn_regexp_like);
   auto add = [&](std::string_view name, std::vector<std::vector<T>> more, T result, const ir::External& function,
@@ -90,6 +104,13 @@ void add_text_functions(BuiltinTable* t) {
   Builtin& format = t->runtime("format", {T::kText, T::kUnknown}, T::kText, k_fn_format);
   format.strict = false;
   format.variadic = true;
+  t->runtime(" variadic num_nulls", {T::kArray}, T::kInt4, k_fn_num_nulls_of).takes_types = true;
+  t->runtime(" variadic num_nonnulls", {T::kArray}, T::kInt4, k_fn_num_nonnulls_of).takes_types = true;
+  t->runtime(" variadic concat", {T::kArray}, T::kText, k_fn_concat_of).takes_types = true;
+  t->runtime(" variadic concat_ws", {T::kText, T::kArray}, T::kText, k_fn_concat_ws_of).takes_types = true;
+  Builtin& format_of = t->runtime(" variadic format", {T::kText, T::kArray}, T::kText, k_fn_format_of);
+  format_of.strict = false;
+  format_of.takes_types = true;
   format.takes_types = true;
   for (T type : {T::kInt4, T::kInt8, T::kNumeric, T::kFloat4, T::kFloat8})
     t->runtime("to_char", {type, T::kText}, T::kText, k_fn_to_char_number).takes_types = true;

@@ -8,6 +8,7 @@
 #include "bind/object_text.h"
 #include "bind/partitions.h"
 #include "bind/system_types.h"
+#include "parse/name_path.h"
 #include "parse/printer.h"
 #include "query/key_rules.h"
 #include "storage/temporary.h"
@@ -155,7 +156,8 @@ std::vector<SystemRow> classes(const Catalog& catalog) {
          partition == nullptr ? 0 : partition->checks.size(), view_options(*view), false,
          partition == nullptr ? std::string()
                               : shown_bound(partitioning_of(catalog, partition->parent), partition->bound),
-         partition != nullptr && partition->partitioning && !partitions_of(catalog, partition->id).empty()});
+         partition != nullptr && partition->partitioning && !partitions_of(catalog, partition->id).empty()},
+        is_temporary_key(name));
   }
   for (const auto& [name, sequence] : catalog.sequences)
     add({sequence_oid(*sequence), name, "S", kSequenceColumns}, storage::is_temporary(sequence->definition().id));

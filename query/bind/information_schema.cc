@@ -4,12 +4,12 @@
 #include "bind/object_text.h"
 #include "bind/system_types.h"
 #include "bind/view_target.h"
+#include "parse/name_path.h"
 #include "query/polymorphic.h"
 #include "query/search_path.h"
 #include "storage/big_numeric.h"
 #include "storage/json_text_type.h"
 #include "storage/name_type.h"
-#include "storage/temporary.h"
 #include "storage/time_modifier.h"
 
 namespace scyper::query {
@@ -43,10 +43,10 @@ std::vector<SystemRow> tables(const Catalog& catalog) {
     rows.push_back({catalog.database.name,
                     schema_name(relation.name),
                     name_in_schema(relation.name),
-                    relation.schema != nullptr && storage::is_temporary(relation.schema->id) ? "LOCAL TEMPORARY"
-                    : table                                                                  ? "BASE TABLE"
-                    : relation.view->foreign != nullptr                                      ? "FOREIGN"
-                                                                                             : "VIEW",
+                    is_temporary_key(relation.name)     ? "LOCAL TEMPORARY"
+                    : table                             ? "BASE TABLE"
+                    : relation.view->foreign != nullptr ? "FOREIGN"
+                                                        : "VIEW",
                     {},
                     {},
                     {},

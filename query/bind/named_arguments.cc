@@ -40,6 +40,7 @@ constexpr ParameterNames kNames[] = {
     {"jsonb_path_query_tz", {"target", "path", "vars", "silent"}, 2, true, {"", "", "{}", "false"}},
     {"jsonb_path_query_array_tz", {"target", "path", "vars", "silent"}, 2, true, {"", "", "{}", "false"}},
     {"jsonb_path_query_first_tz", {"target", "path", "vars", "silent"}, 2, true, {"", "", "{}", "false"}},
+    {"parse_ident", {"str", "strict"}, 1, true, {"", "true"}},
     {"jsonb_insert", {"jsonb_in", "path", "replacement", "insert_after"}, 3, false},
 };
 }  // namespace

@@ -252,6 +252,14 @@ Status Compiler::generate(std::string_view text, const BoundProgram& bound, Prog
   return absl::OkStatus();
 }
 
+namespace {
+// A node that replays the statement does not have the view.
+bool uses_temporary_view(const Binder& binder, const Catalog& catalog) {
+  return std::any_of(binder.used_relations().begin(), binder.used_relations().end(),
+                     [&](const std::string& name) { return is_temporary_key(name) && catalog.has_view(name); });
+}
+}  // namespace
+
 StatusOr<std::shared_ptr<const Program>> Compiler::compile_statement(std::string_view text,
                                                                      const ast::Statement& statement,
                                                                      size_t parameter_count,
@@ -279,6 +287,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_program(std::string_view text,
   PlBinder::name_parameters(named, &binder);
   SCYPER_RETURN_IF_ERROR(PlBinder::see_transitions(parameter_count, &binder));
   SCYPER_ASSIGN_OR_RETURN(auto bound, bind_statement(text, statement, parameter_types, &binder));
+  bound->volatile_result |= uses_temporary_view(binder, *catalog);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = command_of(statement);
   parts->catalog_version = catalog->version;
@@ -320,6 +329,7 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   routine.procedure = true;
   Binder binder(*catalog, body);
   SCYPER_ASSIGN_OR_RETURN(auto bound, bind_routine(body, routine, *parsed, &binder));
+  bound->volatile_result |= uses_temporary_view(binder, *catalog);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = command;
   parts->search_path = search_path;
@@ -332,84 +342,6 @@ StatusOr<std::shared_ptr<const Program>> Compiler::compile_block(std::string_vie
   auto program = std::make_shared<Program>(std::move(parts));
   SCYPER_RETURN_IF_ERROR(generate(body, *bound, program.get(), routines));
   return program;
-}
-
-namespace {
-constexpr size_t kDynamicProgramsMax = 256;
-constexpr size_t kDynamicBytesMax = size_t{64} << 20;  // of what they take, about
-}  // namespace
-
-StatusOr<std::shared_ptr<const Program>> Compiler::dynamic_program(std::string_view text,
-                                                                   const std::vector<SqlType>& types,
-                                                                   std::shared_ptr<const Catalog> catalog) {
-  return contained(Phase::kCompiling, without_search_path(text),
-                   [&] { return find_dynamic_program(text, types, std::move(catalog)); });
-}
-
-StatusOr<std::shared_ptr<const Program>> Compiler::find_dynamic_program(std::string_view given_text,
-                                                                        const std::vector<SqlType>& types,
-                                                                        std::shared_ptr<const Catalog> catalog) {
-  std::vector<std::string> search_path, names;
-  const std::string_view text = take_names(take_search_path(given_text, &search_path), &names);
-  std::string key(given_text);
-  for (const SqlType& type : types) absl::StrAppend(&key, "\n", type_name(type));
-  key += transition_key();
-  auto routines = routines_of(*catalog);
-  std::lock_guard<std::recursive_mutex> lock(routines->mutex);
-  // the cached program does not hold the routines that own it; what is given out does
-  auto with_routines = [&](const std::shared_ptr<const Program>& program) {
-    auto both = std::make_shared<std::pair<std::shared_ptr<RoutinePrograms>, std::shared_ptr<const Program>>>(routines,
-                                                                                                              program);
-    return std::shared_ptr<const Program>(both, program.get());
-  };
-  if (auto found = routines->dynamic.find(key); found != routines->dynamic.end()) return with_routines(found->second);
-  const storage::SchemaScope as_of(&catalog->schemas);
-  const SearchPath path(*catalog, search_path);
-  const SessionPathScope session(&search_path);
-  SCYPER_ASSIGN_OR_RETURN(const SessionRoles session_roles, roles_in(catalog->roles, given_text));
-  const RoleScope roles(&session_roles);
-  auto parse = [&] {
-    const NamePathScope names(path.get());
-    return parse_sql(text);
-  };
-  SCYPER_ASSIGN_OR_RETURN(auto statements, parse());
-  if (statements.empty()) return sql_error("0A000", "an empty statement in EXECUTE is not supported");
-  if (statements.size() > 1) return sql_error("0A000", "several statements in one EXECUTE are not supported");
-  const ast::Statement& statement = *statements[0];
-  if (statement.kind == ast::StatementKind::kTruncate)
-    return compile_block(with_search_path(search_path, truncate_block(ast::node_as<ast::TruncateStatement>(statement))),
-                         catalog);
-  if (const auto* other = ast::node_if<ast::UnsupportedStatement>(&statement);
-      other != nullptr && !other->stands_for.empty())
-    return compile_block(with_search_path(search_path, absl::StrCat("BEGIN PERFORM ", other->stands_for, "; END")),
-                         catalog, "DO", TextOf::kSystem);
-  if (PlBinder::is_definition(statement.kind)) return std::shared_ptr<const Program>();
-  if (!runs_dynamically(statement.kind))
-    return sql_error("0A000", "statements that control something are not supported in EXECUTE");
-  size_t count = names.empty() ? parameter_count(text) : names.size();
-  std::vector<SqlType> given = types;
-  if (count > given.size()) return sql_error("42P02", absl::StrCat("there is no parameter $", given.size() + 1));
-  given.resize(count);
-  add_transition_types(&given);
-  count = given.size();
-  auto program = make_program(text, statement, count, given, catalog, routines, nullptr, names);
-  if (!program.ok() && !names.empty() && sqlstate_of(program.status()) == "42P18") {  // nothing says more than text
-    for (SqlType& type : given)
-      if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
-    program = make_program(text, statement, count, given, catalog, routines, nullptr, names);
-  }
-  if (!program.ok()) {  // a position in the made text means nothing in the statement that runs
-    const Status& failed = program.status();
-    Status plain = sql_error(sqlstate_of(failed), std::string(failed.message()));
-    if (std::string detail = detail_of(failed); !detail.empty()) plain = with_detail(plain, detail);
-    if (std::string hint = hint_of(failed); !hint.empty()) plain = with_hint(plain, hint);
-    return plain;
-  }
-  size_t bytes = statement_weight(key);
-  for (const auto& [known, kept] : routines->dynamic) bytes += statement_weight(known);
-  if (routines->dynamic.size() >= kDynamicProgramsMax || bytes > kDynamicBytesMax) routines->dynamic.clear();
-  routines->dynamic.emplace(std::move(key), *program);
-  return with_routines(*program);
 }
 
 StatusOr<const Program*> Compiler::routine_program(const Routine& routine,
@@ -443,6 +375,7 @@ StatusOr<const Program*> Compiler::make_routine_program(const Routine& routine,
   Binder binder(*catalog, body);
   auto bind = bind_routine(body, routine, *parsed, &binder);
   if (!bind.ok()) return without_position(bind.status(), routine);
+  (*bind)->volatile_result |= uses_temporary_view(binder, *catalog);
   auto parts = std::make_unique<ProgramParts>();
   parts->command = "CALL";
   parts->zone = zone;
@@ -483,11 +416,11 @@ Status append_code(std::string_view text, const BoundProgram& bound, jit::Jit* j
 
 StatusOr<std::string> Compiler::explain_plan(std::string_view text, const ast::Statement& statement,
                                              size_t parameter_count, std::shared_ptr<const Catalog> catalog,
-                                             const ExplainOptions& options) {
+                                             const ExplainOptions& options, const std::vector<SqlType>& types) {
   auto start = std::chrono::steady_clock::now();
   Binder binder(*catalog, text, parameter_count);
   binder.set_foreign_files_directory(options_.foreign_files_directory);
-  SCYPER_ASSIGN_OR_RETURN(auto bound, bind_statement(text, statement, {}, &binder));
+  SCYPER_ASSIGN_OR_RETURN(auto bound, bind_statement(text, statement, types, &binder));
   ProgramResources resources;
   set_limits(&resources);
   resources.explains = true;

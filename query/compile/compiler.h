@@ -64,7 +64,8 @@ class Compiler {
   void forget_routines();  // a database's catalog is replaced by one whose version says nothing
   // The plans of a statement's queries.
   StatusOr<std::string> explain_plan(std::string_view text, const ast::Statement& statement, size_t parameter_count,
-                                     std::shared_ptr<const Catalog> catalog, const ExplainOptions& options);
+                                     std::shared_ptr<const Catalog> catalog, const ExplainOptions& options,
+                                     const std::vector<SqlType>& types = {});
   // For EXPLAIN (COMPILED): the IR; with `jit` the better tier's machine code behind each function.
   StatusOr<std::string> explain(std::string_view text, const ast::Statement& statement, size_t parameter_count,
                                 std::shared_ptr<const Catalog> catalog, jit::Jit* jit);
@@ -87,6 +88,20 @@ class Compiler {
   StatusOr<std::shared_ptr<const Program>> find_dynamic_program(std::string_view text,
                                                                 const std::vector<SqlType>& types,
                                                                 std::shared_ptr<const Catalog> catalog);
+  StatusOr<std::shared_ptr<Program>> make_dynamic_program(std::string_view text, const ast::Statement& statement,
+                                                          const std::vector<std::string>& names,
+                                                          const std::vector<SqlType>& types,
+                                                          const std::shared_ptr<const Catalog>& catalog,
+                                                          const std::shared_ptr<RoutinePrograms>& routines,
+                                                          const ExplainOptions* analysed);
+  // A statement that EXECUTE runs by another one: DO, SET, SHOW, and EXPLAIN of a plan. Null: it is none of these.
+  StatusOr<std::shared_ptr<const Program>> stand_in(std::string_view text, const ast::Statement& statement,
+                                                    const std::vector<std::string>& search_path,
+                                                    const std::vector<SqlType>& types,
+                                                    std::shared_ptr<const Catalog> catalog);
+  StatusOr<std::string> explained_query(std::string_view text, const ast::ExplainStatement& explain,
+                                        const ExplainOptions& options, const std::vector<SqlType>& types,
+                                        std::shared_ptr<const Catalog> catalog);
   // Does not hold `routines`.
   StatusOr<std::shared_ptr<Program>> make_program(std::string_view text, const ast::Statement& statement,
                                                   size_t parameter_count, const std::vector<SqlType>& parameter_types,

@@ -416,7 +416,7 @@ Status DatabaseImpl::drop_temporary_tables(const std::string& session_schema) {
   const auto current = catalog();
   auto next = std::make_shared<Catalog>(*current);
   drop_session_tables(session_schema, next.get());
-  if (next->tables.size() == current->tables.size()) return Status();
+  if (next->tables.size() == current->tables.size() && next->views.size() == current->views.size()) return Status();
   next->version++;
   note_tables(next.get(), frozen_.get(), tier_.get());
   release_dropped(*current, *next);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
@@ -64,6 +65,10 @@ Status Definer::create_table_as(const ast::CreateTableAsStatement& create, Resul
                                   ")", options, options.empty() ? "" : ")");
   SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(definition_text_));
   SCYPER_RETURN_IF_ERROR(create_table(node_as<ast::CreateTableStatement>(*statements[0]), result));
+  const auto& used = binder.used_relations();
+  if (create.materialized_view &&
+      std::any_of(used.begin(), used.end(), [](const auto& key) { return is_temporary_key(key); }))
+    return error("0A000", "materialized views must not use temporary tables or views", -1);
   result->command_tag = create.materialized_view ? "CREATE MATERIALIZED VIEW" : "CREATE TABLE AS";
   if (next_ != nullptr && create.materialized_view) note_materialized_view(create, name, binder.used_relations());
   if (next_ != nullptr && create.with_data) rows_text_ = absl::StrCat("INSERT INTO ", name, " ", to_sql(*create.query));

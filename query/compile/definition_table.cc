@@ -215,7 +215,8 @@ namespace {
 
 // PostgreSQL's, about what there is nothing of here.
 bool is_needless(const ast::Option& option) {
-  return option.name == "fillfactor" || option.name.starts_with("autovacuum_") || option.name_space == "toast";
+  return option.name == "fillfactor" || option.name == "parallel_workers" || option.name.starts_with("autovacuum_") ||
+         option.name_space == "toast";
 }
 
 }  // namespace

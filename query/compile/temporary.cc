@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/object_name.h"
+#include "bind/binder.h"
 #include "compile/search_path.h"
 #include "parse/name_path.h"
 #include "query/search_path.h"
@@ -25,6 +26,8 @@ void collect_targets(const ast::Statement& statement, std::vector<std::string>* 
       return keys->push_back(ast::node_as<ast::CreateTableStatement>(statement).table.name.back());
     case Kind::kCreateTableAs:
       return keys->push_back(ast::node_as<ast::CreateTableAsStatement>(statement).table.name.back());
+    case Kind::kCreateView:
+      return keys->push_back(ast::node_as<ast::CreateViewStatement>(statement).view.name.back());
     case Kind::kCreateIndex:
       return keys->push_back(ast::node_as<ast::CreateIndexStatement>(statement).table.name.back());
     case Kind::kCreateSequence:
@@ -60,7 +63,24 @@ void collect_targets(const ast::Statement& statement, std::vector<std::string>* 
 
 bool is_of_transaction(const std::string& key) { return schema_of(key) == kTransactionSchema; }
 
-// Drops the tables of some keys with all that is theirs. Nothing permanent refers to them.
+// Drops the views of some keys, and those that read tables or views that are gone.
+void drop_views(const std::function<bool(const std::string&)>& goes, Catalog* catalog) {
+  const auto is_gone = [&](const std::string& name) {
+    return is_temporary_key(name) && catalog->find_table(name) == nullptr && !catalog->has_view(name) &&
+           catalog->sequences.count(name) == 0;
+  };
+  const auto is_broken = [&](const auto& entry) {
+    const std::vector<std::string>& read = entry.second->relations;
+    const bool lacks = is_temporary_key(entry.first) && std::any_of(read.begin(), read.end(), is_gone);
+    if (!lacks && !goes(entry.first)) return false;
+    std::erase_if(catalog->triggers, [&](const auto& trigger) { return trigger.first.first == entry.first; });
+    return true;
+  };
+  while (std::erase_if(catalog->views, is_broken) != 0) {
+  }
+}
+
+// Drops the tables and views of some keys with all that is theirs. Nothing permanent refers to them.
 void drop_tables(const std::function<bool(const std::string&)>& goes, Catalog* catalog) {
   std::erase_if(catalog->tables, [&](const auto& entry) {
     if (!goes(entry.first)) return false;
@@ -69,6 +89,7 @@ void drop_tables(const std::function<bool(const std::string&)>& goes, Catalog* c
     return true;
   });
   std::erase_if(catalog->sequences, [&](const auto& entry) { return goes(entry.first); });
+  drop_views(goes, catalog);
   std::erase_if(catalog->triggers, [&](const auto& entry) { return goes(entry.first.first); });
   std::erase_if(catalog->comments, [&](const auto& entry) {  // "table t", "column t.a"
     const std::string key = entry.first.substr(std::min(entry.first.find(' ') + 1, entry.first.size()));
@@ -112,6 +133,27 @@ std::vector<std::string> with_temporary(const std::vector<std::string>& schemas,
   return path;
 }
 
+namespace {
+// A view that reads what is temporary is temporary, too.
+Status make_view_temporary(const Catalog& catalog, std::string_view sql, ParsedDefinition* parsed) {
+  if (parsed->is_temporary || parsed->statement->kind != ast::StatementKind::kCreateView) return Status();
+  if (std::none_of(parsed->search_path.begin(), parsed->search_path.end(), is_temporary_schema)) return Status();
+  auto& create = static_cast<ast::CreateViewStatement&>(*parsed->statement);
+  if (create.is_hot_data || create.query == nullptr) return Status();
+  Binder binder(catalog, sql);
+  if (!binder.bind_statement(*create.query, {}).ok()) return Status();  // the definition says what is wrong
+  const auto& used = binder.used_relations();
+  if (std::none_of(used.begin(), used.end(), [](const auto& key) { return is_temporary_key(key); })) return Status();
+  if (schema_of(create.view.name.back()) != kPublicSchema)
+    return sql_error("42P16", "cannot create temporary relation in non-temporary schema");
+  create.view.name = {new_temporary_key(create.view.name.back(), ast::OnCommit::kPreserveRows)};
+  create.persistence = ast::Persistence::kTemporary;
+  create.becomes_temporary = parsed->is_temporary = true;
+  parsed->is_of_transaction = is_of_transaction(create.view.name.back());
+  return Status();
+}
+}  // namespace
+
 StatusOr<ParsedDefinition> parse_definition(const Catalog& catalog, std::vector<std::string> search_path,
                                             std::string_view sql) {
   ParsedDefinition parsed;
@@ -126,6 +168,8 @@ StatusOr<ParsedDefinition> parse_definition(const Catalog& catalog, std::vector<
   if (count != 0 && count != static_cast<ptrdiff_t>(keys.size()))
     return sql_error("0A000", "one statement about temporary and other objects is not supported");
   parsed.is_temporary = count != 0;
+  SCYPER_RETURN_IF_ERROR(make_view_temporary(catalog, sql, &parsed));
+  if (parsed.is_temporary && count == 0) return parsed;
   parsed.is_of_transaction = count != 0 && std::all_of(keys.begin(), keys.end(), is_of_transaction);
   if (parsed.is_temporary || parsed.statement->kind == ast::StatementKind::kCreateTableAs) return parsed;
   const auto is_temporary = [](const std::string& schema) { return is_temporary_schema(schema); };
@@ -142,8 +186,11 @@ Status check_has_session(const ParsedDefinition& parsed) {
   const auto* create_as = ast::node_if<ast::CreateTableAsStatement>(parsed.statement.get());
   const bool is_dropped = (create != nullptr && create->on_commit == ast::OnCommit::kDrop) ||
                           (create_as != nullptr && create_as->on_commit == ast::OnCommit::kDrop);
-  if ((create == nullptr && create_as == nullptr) || !parsed.is_of_transaction || is_dropped) return Status();
-  return with_hint(sql_error("0A000", "temporary tables outside of sessions are not supported"),
+  const bool is_view = parsed.statement->kind == ast::StatementKind::kCreateView;
+  if ((create == nullptr && create_as == nullptr && !is_view) || !parsed.is_of_transaction || is_dropped)
+    return Status();
+  return with_hint(sql_error("0A000", is_view ? "temporary views outside of sessions are not supported"
+                                              : "temporary tables outside of sessions are not supported"),
                    "Connect by PostgreSQL's protocol, or make them in a routine or DO.");
 }
 
@@ -183,6 +230,8 @@ void drop_session_tables(const std::string& session_schema, Catalog* catalog) {
 void note_temporary_schemas(Catalog* catalog) {
   std::erase_if(catalog->namespaces, is_temporary_schema);
   for (const auto& [name, table] : catalog->tables)
+    if (is_temporary_key(name)) catalog->namespaces.insert(std::string(schema_of(name)));
+  for (const auto& [name, view] : catalog->views)
     if (is_temporary_key(name)) catalog->namespaces.insert(std::string(schema_of(name)));
   for (const auto& [name, sequence] : catalog->sequences)
     if (is_temporary_key(name)) catalog->namespaces.insert(std::string(schema_of(name)));

@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/declared_type.h"
 #include "compile/definition.h"
+#include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 
@@ -13,8 +15,13 @@ namespace scyper::query {
 Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* result) {
   if (create.is_hot_data) return create_hot_view(create, result);
   result->command_tag = "CREATE VIEW";
-  if (create.persistence != ast::Persistence::kPermanent)
-    return error("0A000", "temporary views are not supported", create.view.location);
+  if (create.persistence == ast::Persistence::kUnlogged)
+    return error("42601", "views cannot be unlogged because they do not have storage", -1);
+  if (create.persistence == ast::Persistence::kTemporary && !is_temporary_key(create.view.name.back()))
+    return error("42P16", "cannot create temporary relation in non-temporary schema", -1);
+  if (create.becomes_temporary)
+    result->notices.push_back(absl::StrCat("NOTICE:  view \"", std::string(bare_name(create.view.name.back())),
+                                           "\" will be a temporary view"));
   if (const auto* select = ast::node_if<ast::SelectStatement>(create.query.get()))
     for (const auto& table : select->with.tables)
       if (table.statement->kind != ast::StatementKind::kSelect)
@@ -46,7 +53,7 @@ Status Definer::create_view(const ast::CreateViewStatement& create, ResultSet* r
   if (old != old_->views.end() && old_->has_view(view->name) && create.or_replace) {
     view->access = old->second->access;
     SCYPER_RETURN_IF_ERROR(check_replaced(*old->second, *view));
-  } else if (name_taken(view->name)) {
+  } else if (is_taken_for_table(view->name)) {
     if (create.or_replace && (old_->find_table(view->name) != nullptr || !old_->has_view(view->name)))
       return error("42809", absl::StrCat("\"", view->name, "\" is not a view"), -1);
     return error("42P07", absl::StrCat("relation \"", view->name, "\" already exists"), -1);
@@ -96,6 +103,11 @@ std::vector<std::string> Definer::dependents_of(const std::string& name) const {
   return found;
 }
 
+namespace {
+// A temporary schema is on the search_path, so messages leave it out.
+std::string shown_name(const std::string& key) { return is_temporary_key(key) ? std::string(bare_name(key)) : key; }
+}  // namespace
+
 // Dependents go too, or keep it from going.
 Status Definer::drop_dependents(const std::string& kind, const std::string& name, const ast::DropStatement& drop,
                                 ResultSet* result) {
@@ -109,12 +121,14 @@ Status Definer::drop_dependents(const std::string& kind, const std::string& name
   if (!drop.cascade)
     return with_hint(
         with_detail(
-            error("2BP01", absl::StrCat("cannot drop ", kind, " ", name, " because other objects depend on it"), -1),
-            absl::StrCat(relation_word(dependents[0]), " ", dependents[0], " depends on ", kind, " ", name)),
+            error("2BP01",
+                  absl::StrCat("cannot drop ", kind, " ", shown_name(name), " because other objects depend on it"), -1),
+            absl::StrCat(relation_word(dependents[0]), " ", shown_name(dependents[0]), " depends on ", kind, " ",
+                         shown_name(name))),
         "Use DROP ... CASCADE to drop the dependent objects too.");
   if (dependents.size() == 1)
     result->notices.push_back(
-        absl::StrCat("NOTICE:  drop cascades to ", relation_word(dependents[0]), " ", dependents[0]));
+        absl::StrCat("NOTICE:  drop cascades to ", relation_word(dependents[0]), " ", shown_name(dependents[0])));
   else
     result->notices.push_back(absl::StrCat("NOTICE:  drop cascades to ", dependents.size(), " other objects"));
   for (const auto& view : dependents)

@@ -130,8 +130,9 @@ struct CreateViewStatement : StatementNode<StatementKind::kCreateView> {
   Persistence persistence = Persistence::kPermanent;
   bool or_replace = false;
   std::vector<std::string> columns;
-  std::vector<Option> options;  // WITH CHECK OPTION as check_option
-  bool is_hot_data = false;     // CREATE HOT DATA VIEW
+  std::vector<Option> options;     // WITH CHECK OPTION as check_option
+  bool is_hot_data = false;        // CREATE HOT DATA VIEW
+  bool becomes_temporary = false;  // it does not say so, but reads what is temporary
   SelectPtr query;
 };
 

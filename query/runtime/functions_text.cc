@@ -11,6 +11,13 @@
 
 namespace scyper::query {
 
+// Declared where the builtins are listed (bind/builtins_text.cc).
+extern const ir::External k_fn_num_nulls_of;
+extern const ir::External k_fn_num_nonnulls_of;
+extern const ir::External k_fn_concat_of;
+extern const ir::External k_fn_concat_ws_of;
+extern const ir::External k_fn_format_of;
+
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -343,6 +350,25 @@ int32_t hex_of(ExecContext* c, uint64_t value, Datum* out) {
   return give_copy(c, out, {at, static_cast<size_t>(text + sizeof(text) - at)});
 }
 
+using Body = int32_t (*)(ExecContext*, const Datum*, int64_t, Datum*, const SqlType*) noexcept;
+
+// Calls the function with the elements of the last argument instead of it. A NULL array has none.
+int32_t spread(const ir::External& function, ExecContext* c, const Datum* args, int64_t count, Datum* out,
+               const SqlType* types) {
+  const int64_t before = count - 1;
+  std::vector<Datum> all(args, args + before);
+  std::vector<SqlType> kinds(types, types + before);
+  if (args[before].null == 0) {
+    const auto* array = reinterpret_cast<const ArrayValue*>(args[before].lo);
+    all.insert(all.end(), array->elements, array->elements + array->size);
+    kinds.resize(all.size(), element_of(types[before]));
+  }
+  const auto size = static_cast<int64_t>(all.size());
+  all.emplace_back();  // never empty
+  kinds.emplace_back();
+  return reinterpret_cast<Body>(function.address)(c, all.data(), size, out, kinds.data());
+}
+
 extern "C" {
 
 SCYPER_FUNCTION(bit_length) { return give(out, static_cast<int64_t>(args[0].size()) * 8); }
@@ -451,6 +477,12 @@ SCYPER_FUNCTION(num_nulls) {
 SCYPER_FUNCTION(num_nonnulls) {
   return give(out, std::count_if(args, args + count, [](const Datum& value) { return value.null == 0; }));
 }
+// The same functions with their arguments in an array: f(VARIADIC array).
+SCYPER_FUNCTION(num_nulls_of) { return spread(k_fn_num_nulls, c, args, count, out, types); }
+SCYPER_FUNCTION(num_nonnulls_of) { return spread(k_fn_num_nonnulls, c, args, count, out, types); }
+SCYPER_FUNCTION(concat_of) { return spread(k_fn_concat, c, args, count, out, types); }
+SCYPER_FUNCTION(concat_ws_of) { return spread(k_fn_concat_ws, c, args, count, out, types); }
+SCYPER_FUNCTION(format_of) { return spread(k_fn_format, c, args, count, out, types); }
 SCYPER_FUNCTION(type_of) { return give_copy(c, out, type_name(make_type(types[0].id))); }
 
 }  // extern "C"
@@ -458,5 +490,10 @@ SCYPER_FUNCTION(type_of) { return give_copy(c, out, type_name(make_type(types[0]
 }  // namespace
 
 SCYPER_TEXT_FUNCTIONS(SCYPER_DEFINE_FUNCTION)
+SCYPER_DEFINE_FUNCTION(num_nulls_of)
+SCYPER_DEFINE_FUNCTION(num_nonnulls_of)
+SCYPER_DEFINE_FUNCTION(concat_of)
+SCYPER_DEFINE_FUNCTION(concat_ws_of)
+SCYPER_DEFINE_FUNCTION(format_of)
 
 }  // namespace scyper::query

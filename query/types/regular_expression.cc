@@ -6,21 +6,19 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "base/bounded_work.h"
 #include "types/digits.h"
+#include "types/regex_tree.h"
 #include "types/text.h"
 
 namespace scyper::query {
 
 namespace {
 
-Status invalid(std::string_view what) { return sql_error("2201B", "invalid regular expression: " + std::string(what)); }
-Status unsupported(std::string_view what) {
-  return sql_error("0A000", std::string(what) + " in regular expressions is not supported");
-}
-
-// PostgreSQL's syntax as RE2's.
+// PostgreSQL's syntax as RE2's, as far as RE2 has the same. Otherwise needs_tree() is true, and the rest is not
+// translated.
 class Translation {
  public:
   Translation(std::string_view pattern, RegexFlags flags) : in_(pattern), flags_(flags) {}
@@ -31,12 +29,16 @@ class Translation {
       out_ = re2::RE2::QuoteMeta(re2::StringPiece(in_.data() + at_, in_.size() - at_));
       return absl::OkStatus();
     }
-    while (at_ < in_.size()) SCYPER_RETURN_IF_ERROR(take());
+    begin_ = at_;
+    while (at_ < in_.size() && !needs_tree_) SCYPER_RETURN_IF_ERROR(take());
     return absl::OkStatus();
   }
   const std::string& text() const { return out_; }
   const RegexFlags& flags() const { return flags_; }
-  bool has_lazy() const { return lazy_; }
+  // Which text a group has depends on rules that RE2 does not have: it finds the match only.
+  bool needs_groups() const { return has_group_ && (has_choice_ || repeats_group_); }
+  bool needs_tree() const { return needs_tree_; }
+  std::string_view pattern() const { return in_.substr(begin_); }  // behind director and options
 
  private:
   // ***: and ***=, then (?flags).
@@ -47,15 +49,16 @@ class Translation {
         !(to_lower(in_[at_ + 2]) >= 'a' && to_lower(in_[at_ + 2]) <= 'z'))
       return absl::OkStatus();
     size_t end = in_.find(')', at_);
-    if (end == std::string_view::npos) return invalid("invalid embedded option");
+    if (end == std::string_view::npos) return invalid_regex("invalid embedded option");
     Status status = parse_regex_flags(in_.substr(at_ + 2, end - at_ - 2), &flags_);
-    if (!status.ok()) return invalid("invalid embedded option");
+    if (!status.ok()) return invalid_regex("invalid embedded option");
     at_ = end + 1;
     return absl::OkStatus();
   }
 
   Status take() {
     char c = in_[at_];
+    const bool behind_constraint = std::exchange(is_constraint_, false);
     if (c == '\\') return take_escape(false);
     if (c == '[') return take_bracket();
     if (c == '(' && in_.substr(at_, 2) == "(?") return take_special_group();
@@ -66,13 +69,17 @@ class Translation {
     }
     if (c == '^' || c == '$') {
       out_ += flags_.line_anchors ? (c == '^' ? "(?m:^)" : "(?m:$)") : (c == '^' ? "\\A" : "\\z");
+      is_constraint_ = true;
       return at_++, absl::OkStatus();
     }
+    has_group_ |= c == '(';
+    has_choice_ |= c == '|';
     bool quantifier = c == '*' || c == '+' || c == '?' || c == '{';
     if (c == '{' && (at_ + 1 >= in_.size() || !is_digit(in_[at_ + 1]))) {
       out_ += "\\{";
       return at_++, absl::OkStatus();
     }
+    if (quantifier && behind_constraint) return invalid_regex("quantifier operand invalid");
     if (quantifier) return take_quantifier();
     out_ += c;
     at_++;
@@ -98,21 +105,20 @@ class Translation {
   }
 
   Status take_quantifier() {
+    repeats_group_ |= flags_.expanded || (at_ > 0 && in_[at_ - 1] == ')');
     size_t end = at_ + 1;
     if (in_[at_] == '{') {
       end = in_.find('}', at_);
-      if (end == std::string_view::npos) return invalid("braces {} not balanced");
-      if (!are_bounds(in_.substr(at_ + 1, end - at_ - 1))) return invalid("invalid repetition count(s)");
+      if (end == std::string_view::npos) return invalid_regex("braces {} not balanced");
+      if (!are_bounds(in_.substr(at_ + 1, end - at_ - 1))) return invalid_regex("invalid repetition count(s)");
       end++;
     }
     out_.append(in_.substr(at_, end - at_));
     at_ = end;
     if (at_ < in_.size() && in_[at_] == '?') {
-      lazy_ = true;
-      out_ += '?';
-      at_++;
+      return leave();
     } else if (at_ < in_.size() && (in_[at_] == '*' || in_[at_] == '+')) {
-      return invalid("quantifier operand invalid");
+      return invalid_regex("quantifier operand invalid");
     }
     return absl::OkStatus();
   }
@@ -126,13 +132,13 @@ class Translation {
     }
     if (rest.substr(0, 1) == "#") {  // a comment
       size_t end = in_.find(')', at_);
-      if (end == std::string_view::npos) return invalid("parentheses () not balanced");
+      if (end == std::string_view::npos) return invalid_regex("parentheses () not balanced");
       at_ = end + 1;
       return absl::OkStatus();
     }
-    if (rest.substr(0, 1) == "=" || rest.substr(0, 1) == "!") return unsupported("lookahead");
-    if (rest.substr(0, 2) == "<=" || rest.substr(0, 2) == "<!") return unsupported("lookbehind");
-    return invalid("quantifier operand invalid");
+    for (std::string_view look : {"=", "!", "<=", "<!"})
+      if (rest.starts_with(look)) return leave();
+    return invalid_regex("quantifier operand invalid");
   }
 
   // A code point of `digits` hexadecimal digits; more where `open`.
@@ -140,13 +146,13 @@ class Translation {
     size_t start = at_;
     while (at_ < in_.size() && std::isxdigit(static_cast<unsigned char>(in_[at_])) && (open || at_ - start < digits))
       at_++;
-    if (at_ - start < digits) return invalid("invalid escape \\ sequence");
+    if (at_ - start < digits) return invalid_regex("invalid escape \\ sequence");
     out_ += "\\x{" + std::string(in_.substr(start, at_ - start)) + "}";
     return absl::OkStatus();
   }
 
   Status take_escape(bool in_bracket) {
-    if (at_ + 1 >= in_.size()) return invalid("invalid escape \\ sequence");
+    if (at_ + 1 >= in_.size()) return invalid_regex("invalid escape \\ sequence");
     char c = in_[at_ + 1];
     at_ += 2;
     switch (c) {
@@ -163,17 +169,20 @@ class Translation {
         return absl::OkStatus();
       case 'y':
       case 'Y':
-        if (in_bracket) return invalid("invalid escape \\ sequence");
+        if (in_bracket) return invalid_regex("invalid escape \\ sequence");
+        is_constraint_ = true;
         out_ += c == 'y' ? "\\b" : "\\B";
         return absl::OkStatus();
       case 'A':
       case 'Z':
-        if (in_bracket) return invalid("invalid escape \\ sequence");
+        if (in_bracket) return invalid_regex("invalid escape \\ sequence");
+        is_constraint_ = true;
         out_ += c == 'A' ? "\\A" : "\\z";
         return absl::OkStatus();
       case 'm':
       case 'M':
-        return unsupported("a word boundary \\m or \\M");
+        if (in_bracket) return invalid_regex("invalid escape \\ sequence");
+        return leave();
       case 'a':
         return out_ += "\\x07", absl::OkStatus();
       case 'b':
@@ -189,7 +198,7 @@ class Translation {
       case 'v':
         return out_ += std::string("\\") + c, absl::OkStatus();
       case 'c':
-        if (at_ >= in_.size()) return invalid("invalid escape \\ sequence");
+        if (at_ >= in_.size()) return invalid_regex("invalid escape \\ sequence");
         out_ += "\\x" + std::string(1, "01"[in_[at_] >> 4 & 1]) + "0123456789abcdef"[in_[at_] & 15];
         return at_++, absl::OkStatus();
       case 'u':
@@ -203,16 +212,15 @@ class Translation {
       default:
         break;
     }
-    if (is_digit(c)) return unsupported("a back reference");
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return invalid("invalid escape \\ sequence");
+    if (is_digit(c)) return leave();
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return invalid_regex("invalid escape \\ sequence");
     if (static_cast<unsigned char>(c) < 128) out_ += '\\';
     out_ += c;
     return absl::OkStatus();
   }
 
   Status take_bracket() {
-    if (in_.substr(at_, 7) == "[[:<:]]" || in_.substr(at_, 7) == "[[:>:]]")
-      return unsupported("a word boundary [[:<:]]");
+    if (in_.substr(at_, 7) == "[[:<:]]" || in_.substr(at_, 7) == "[[:>:]]") return leave();
     out_ += '[';
     at_++;
     bool negated = at_ < in_.size() && in_[at_] == '^';
@@ -222,7 +230,7 @@ class Translation {
       at_++;
     }
     bool first = true;
-    for (; at_ < in_.size(); first = false) {
+    for (; at_ < in_.size() && !needs_tree_; first = false) {
       char c = in_[at_];
       if (c == ']' && !first) {
         out_ += ']';
@@ -234,10 +242,10 @@ class Translation {
       }
       if (c == '[' && at_ + 1 < in_.size()) {
         char kind = in_[at_ + 1];
-        if (kind == '.' || kind == '=') return unsupported("a collating element");
+        if (kind == '.' || kind == '=') return leave();
         if (kind == ':') {
           size_t end = in_.find(":]", at_ + 2);
-          if (end == std::string_view::npos) return invalid("brackets [] not balanced");
+          if (end == std::string_view::npos) return invalid_regex("brackets [] not balanced");
           out_.append(in_.substr(at_, end + 2 - at_));
           at_ = end + 2;
           continue;
@@ -247,39 +255,44 @@ class Translation {
       out_ += c;
       at_++;
     }
-    return invalid("brackets [] not balanced");
+    return needs_tree_ ? Status() : invalid_regex("brackets [] not balanced");
   }
+
+  Status leave() { return needs_tree_ = true, absl::OkStatus(); }
 
   std::string_view in_;
   RegexFlags flags_;
   size_t at_ = 0;
   std::string out_;
-  bool lazy_ = false;
+  size_t begin_ = 0;
+  bool needs_tree_ = false;
+  bool has_group_ = false, has_choice_ = false, repeats_group_ = false;
+  bool is_constraint_ = false;  // the last thing was an anchor or a word boundary, which takes no quantifier
 };
 
 Status error_of(const re2::RE2& regex) {
   switch (regex.error_code()) {
     case re2::RE2::ErrorMissingParen:
     case re2::RE2::ErrorUnexpectedParen:
-      return invalid("parentheses () not balanced");
+      return invalid_regex("parentheses () not balanced");
     case re2::RE2::ErrorMissingBracket:
-      return invalid("brackets [] not balanced");
+      return invalid_regex("brackets [] not balanced");
     case re2::RE2::ErrorBadCharRange:
-      return invalid("invalid character range");
+      return invalid_regex("invalid character range");
     case re2::RE2::ErrorBadCharClass:
-      return invalid("invalid character class");
+      return invalid_regex("invalid character class");
     case re2::RE2::ErrorRepeatSize:
-      return invalid("invalid repetition count(s)");
+      return invalid_regex("invalid repetition count(s)");
     case re2::RE2::ErrorRepeatArgument:
     case re2::RE2::ErrorRepeatOp:
-      return invalid("quantifier operand invalid");
+      return invalid_regex("quantifier operand invalid");
     case re2::RE2::ErrorBadEscape:
     case re2::RE2::ErrorTrailingBackslash:
-      return invalid("invalid escape \\ sequence");
+      return invalid_regex("invalid escape \\ sequence");
     case re2::RE2::ErrorPatternTooLarge:
-      return invalid("regular expression is too complex");
+      return invalid_regex("regular expression is too complex");
     default:
-      return invalid(regex.error());
+      return invalid_regex(regex.error());
   }
 }
 
@@ -300,8 +313,13 @@ bool same_key(std::string_view key, std::string_view pattern, const RegexFlags& 
 
 }  // namespace
 
+Status invalid_regex(std::string_view what) {
+  return sql_error("2201B", "invalid regular expression: " + std::string(what));
+}
+
 struct Regex::Impl {
-  std::unique_ptr<re2::RE2> regex;
+  std::unique_ptr<re2::RE2> regex;        // null: `matcher` finds the matches
+  std::unique_ptr<RegexMatcher> matcher;  // with `regex`: it takes apart what that finds
 };
 
 Regex::Regex(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -366,21 +384,34 @@ StatusOr<const Regex*> Regex::compile(std::string_view pattern, const RegexFlags
   constexpr size_t kEntries = 16;  // per thread; a query rarely has more patterns
   thread_local std::array<Entry, kEntries> cache;
   thread_local size_t last = 0, next = 0;
-  if (cache[last].regex != nullptr && same_key(cache[last].key, pattern, flags)) return cache[last].regex.get();
-  for (size_t i = 0; i < kEntries; i++)
-    if (cache[i].regex != nullptr && same_key(cache[i].key, pattern, flags)) return cache[last = i].regex.get();
+  const auto is_there = [&](const Entry& entry) {
+    return entry.regex != nullptr && same_key(entry.key, pattern, flags);
+  };
+  for (size_t i = 0; i <= kEntries; i++) {
+    const size_t entry = i == 0 ? last : i - 1;
+    if (!is_there(cache[entry])) continue;
+    Impl& impl = *cache[last = entry].regex->impl_;
+    if (impl.matcher != nullptr) impl.matcher->forget_text();
+    return cache[entry].regex.get();
+  }
   Translation translation(pattern, flags);
   SCYPER_RETURN_IF_ERROR(translation.run());
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  options.set_case_sensitive(!translation.flags().ignore_case);
-  options.set_dot_nl(translation.flags().dot_newline);
-  options.set_longest_match(!translation.has_lazy());  // as POSIX wants it; lazy quantifiers know no longest match
-  options.set_max_mem(int64_t{4} << 20);
-  const BoundedWork::Pause pause;  // RE2 has a bound of its own, and is not to be left by an exception
   auto impl = std::make_unique<Impl>();
-  impl->regex = std::make_unique<re2::RE2>(translation.text(), options);
-  if (!impl->regex->ok()) return error_of(*impl->regex);
+  if (translation.needs_tree() || translation.needs_groups()) {
+    SCYPER_ASSIGN_OR_RETURN(auto tree, parse_regex_tree(translation.pattern(), translation.flags()));
+    impl->matcher = std::make_unique<RegexMatcher>(std::move(tree));
+  }
+  if (!translation.needs_tree()) {
+    re2::RE2::Options options;
+    options.set_log_errors(false);
+    options.set_case_sensitive(!translation.flags().ignore_case);
+    options.set_dot_nl(translation.flags().dot_newline);
+    options.set_longest_match(true);  // as POSIX wants it
+    options.set_max_mem(int64_t{4} << 20);
+    const BoundedWork::Pause pause;  // RE2 has a bound of its own, and is not to be left by an exception
+    impl->regex = std::make_unique<re2::RE2>(translation.text(), options);
+    if (!impl->regex->ok()) return error_of(*impl->regex);
+  }
   last = next;
   next = (next + 1) % kEntries;
   cache[last] = {key_of(pattern, flags), std::unique_ptr<Regex>(new Regex(std::move(impl)))};
@@ -388,22 +419,28 @@ StatusOr<const Regex*> Regex::compile(std::string_view pattern, const RegexFlags
 }
 
 bool Regex::matches(std::string_view text) const {
+  if (impl_->regex == nullptr) return impl_->matcher->matches(text);
   const BoundedWork::Pause pause;
   return impl_->regex->Match(re2::StringPiece(text.data(), text.size()), 0, text.size(), re2::RE2::UNANCHORED, nullptr,
                              0);
 }
 
-int Regex::group_count() const { return impl_->regex->NumberOfCapturingGroups(); }
+int Regex::group_count() const {
+  return impl_->matcher != nullptr ? impl_->matcher->group_count() : impl_->regex->NumberOfCapturingGroups();
+}
 
 bool Regex::find(std::string_view text, size_t start, std::vector<std::string_view>* groups) const {
   poll_work();
-  std::vector<re2::StringPiece> pieces(static_cast<size_t>(group_count()) + 1);
+  if (impl_->regex == nullptr) return impl_->matcher->find(text, start, groups);
+  std::vector<re2::StringPiece> pieces(impl_->matcher != nullptr ? 1 : static_cast<size_t>(group_count()) + 1);
   const auto match = [&] {
     const BoundedWork::Pause pause;
     return impl_->regex->Match(re2::StringPiece(text.data(), text.size()), start, text.size(), re2::RE2::UNANCHORED,
                                pieces.data(), static_cast<int>(pieces.size()));
   };
   if (!match()) return false;
+  if (impl_->matcher != nullptr)
+    return impl_->matcher->take_apart(text, {pieces[0].data(), pieces[0].size()}, groups), true;
   groups->clear();
   for (const auto& piece : pieces) groups->emplace_back(piece.data(), piece.size());
   return true;

@@ -7,9 +7,9 @@
 
 #include "base/status.h"
 
-// PostgreSQL's regular expressions ("advanced" ones) on RE2: matching takes linear time whatever the pattern. Refused
-// by name: back references, lookahead and lookbehind, \m, \M, [[:<:]], [[:>:]], collating elements. Differences: see
-// docs/sql.md.
+// PostgreSQL's regular expressions ("advanced" ones). RE2 takes most patterns, and matches in linear time. What RE2
+// does not have, or chooses in another way, goes to types/regex_tree.h: back references, lookaround, \m, \M, non-greedy
+// quantifiers. Differences: see docs/sql.md.
 namespace scyper::query {
 
 struct RegexFlags {

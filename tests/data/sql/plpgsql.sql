@@ -321,3 +321,20 @@ SELECT * FROM twokeys ORDER BY a, b;
 SELECT a FROM twokeys WHERE c = 999.99 OR c = -999.99 ORDER BY 1;
 SELECT c FROM twokeys WHERE a = -32768 AND b = -9223372036854775808;
 SELECT b FROM twokeys WHERE c = -9.5;
+-- EXECUTE of EXPLAIN, SHOW, SET and DO
+CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$ DECLARE line text; BEGIN FOR line IN EXECUTE 'EXPLAIN ' || query LOOP RETURN NEXT line; END LOOP; END $$;
+SELECT count(*) > 0 AS has_plan FROM plan_of('SELECT * FROM t WHERE a = 1');
+SELECT count(*) > 0 AS has_rows FROM plan_of('(ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM t') l WHERE l ~ 'actual rows=\d+';
+SELECT count(*) > 0 AS has_rows FROM plan_of('ANALYZE INSERT INTO log VALUES (77, ''explained'')');
+SELECT * FROM log WHERE n = 77;
+SELECT plan_of('SELECT * FROM nosuch');
+-- state only: no position in the text of EXECUTE
+SELECT plan_of('(NOSUCH) SELECT 1');
+DO $$ DECLARE j json; BEGIN EXECUTE 'EXPLAIN (FORMAT JSON) SELECT 1' INTO j; RAISE NOTICE '% %', json_typeof(j), j #> '{0,Plan}' IS NOT NULL; END $$;
+DO $$ DECLARE r record; BEGIN EXECUTE 'EXPLAIN SELECT $1 + 1' INTO r USING 5; RAISE NOTICE '%', r."QUERY PLAN" IS NOT NULL; END $$;
+DO $$ BEGIN EXECUTE 'EXPLAIN SELECT $1'; END $$;
+DO $$ DECLARE v text; BEGIN EXECUTE 'SET work_mem = ''5MB'''; EXECUTE 'SHOW work_mem' INTO v; RAISE NOTICE '%', v; EXECUTE 'RESET work_mem'; EXECUTE 'SET LOCAL extra_float_digits TO 0 -- comment'; EXECUTE 'SHOW extra_float_digits' INTO v; RAISE NOTICE '%', v; EXECUTE 'SET LOCAL extra_float_digits TO DEFAULT'; END $$;
+DO $$ DECLARE r record; BEGIN EXECUTE 'SHOW timezone' INTO r; RAISE NOTICE '%', r."TimeZone" IS NOT NULL; END $$;
+DO $$ BEGIN EXECUTE 'SHOW nosuch'; END $$;
+DO $$ BEGIN EXECUTE 'SET nosuch = 1'; END $$;
+DO $$ BEGIN EXECUTE 'DO $a$ BEGIN RAISE NOTICE ''inner''; END $a$'; END $$;

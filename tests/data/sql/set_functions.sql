@@ -166,3 +166,25 @@ WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t
 WITH RECURSIVE t (n) AS (SELECT 1 UNION SELECT n % 5 + 1 FROM t) SELECT n, count(*) OVER () FROM t ORDER BY n
 
 WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 4), u (m) AS (SELECT 1 UNION ALL SELECT m + n FROM u, t WHERE m < 6 AND n > 2) SELECT * FROM u ORDER BY m
+;;
+-- WITH ORDINALITY of routines
+CREATE TABLE ordinals (a integer PRIMARY KEY, b text);
+INSERT INTO ordinals SELECT i, 'o' || i FROM generate_series(1, 4) i;
+CREATE FUNCTION scalars(n integer) RETURNS SETOF integer LANGUAGE plpgsql AS $$ BEGIN FOR i IN REVERSE n..1 LOOP RETURN NEXT i; END LOOP; END $$;
+CREATE FUNCTION pairs(n integer) RETURNS TABLE (x integer, y text) LANGUAGE sql AS $$ SELECT a, b FROM ordinals WHERE a <= n ORDER BY a DESC $$;
+CREATE FUNCTION rows_of(n integer) RETURNS SETOF ordinals LANGUAGE sql AS $$ SELECT * FROM ordinals WHERE a <= n ORDER BY a DESC $$;
+CREATE FUNCTION anything() RETURNS SETOF record LANGUAGE sql AS $$ SELECT a, b FROM ordinals ORDER BY a DESC $$;
+CREATE FUNCTION one_value(n integer) RETURNS integer LANGUAGE sql AS $$ SELECT n + 1 $$;
+SELECT * FROM scalars(3) WITH ORDINALITY;
+SELECT * FROM scalars(3) WITH ORDINALITY AS t (v, n) WHERE n > 1;
+SELECT * FROM scalars(3) WITH ORDINALITY t WHERE t.ordinality = 2;
+SELECT * FROM pairs(3) WITH ORDINALITY;
+SELECT z.ord, y FROM pairs(3) WITH ORDINALITY AS z (x, y, ord) ORDER BY ord DESC;
+SELECT * FROM rows_of(2) WITH ORDINALITY AS t (a, b, ord);
+SELECT * FROM anything() WITH ORDINALITY AS t (p integer, q text);
+SELECT * FROM one_value(4) WITH ORDINALITY;
+SELECT * FROM ordinals o, scalars(o.a) WITH ORDINALITY AS s (v, n) WHERE o.a < 4 ORDER BY o.a, n;
+SELECT * FROM ordinals o LEFT JOIN LATERAL pairs(o.a - 1) WITH ORDINALITY p ON true ORDER BY o.a, p.ordinality;
+SELECT * FROM scalars(3) WITH ORDINALITY AS t (a, b, c);
+CREATE VIEW numbered AS SELECT * FROM pairs(3) WITH ORDINALITY AS z (x, y, ord);
+SELECT * FROM numbered;

@@ -1,0 +1,66 @@
+CREATE TABLE base (a integer PRIMARY KEY, b text);
+INSERT INTO base SELECT i, 'r' || i FROM generate_series(1, 5) i;
+CREATE TEMP VIEW v AS SELECT a, b FROM base WHERE a > 2;
+SELECT * FROM v;
+SELECT relpersistence, relkind FROM pg_class WHERE relname = 'v';
+SELECT table_type, is_insertable_into FROM information_schema.tables WHERE table_name = 'v';
+INSERT INTO v VALUES (6, 'six');
+UPDATE v SET b = b || '!' WHERE a = 3;
+DELETE FROM v WHERE a = 4;
+SELECT * FROM base ORDER BY a;
+CREATE TEMP VIEW v AS SELECT 1;
+CREATE OR REPLACE TEMPORARY VIEW v AS SELECT a, b, a * 2 AS twice FROM base;
+SELECT * FROM v ORDER BY a;
+CREATE TEMPORARY VIEW vv (x) AS SELECT twice FROM v;
+SELECT * FROM vv ORDER BY x;
+DROP VIEW v;
+-- Names: the temporary one hides the permanent one
+CREATE VIEW p AS SELECT 'permanent' AS what;
+CREATE TEMP VIEW p AS SELECT 'temporary' AS what;
+SELECT * FROM p;
+SELECT * FROM public.p;
+SELECT * FROM pg_temp.p;
+DROP VIEW p;
+SELECT * FROM p;
+-- A view over what is temporary is temporary
+CREATE TEMP TABLE tt (a integer, b text);
+INSERT INTO tt VALUES (1, 'one'), (2, 'two');
+CREATE VIEW over_temp AS SELECT * FROM tt;
+SELECT * FROM over_temp;
+CREATE VIEW over_view AS SELECT count(*) AS n FROM over_temp JOIN base USING (a);
+SELECT * FROM over_view;
+SELECT relname, relpersistence FROM pg_class WHERE relname IN ('over_temp', 'over_view', 'p', 'base') ORDER BY relname;
+CREATE VIEW sub AS SELECT * FROM base WHERE EXISTS (SELECT FROM tt WHERE tt.a = base.a);
+SELECT * FROM sub ORDER BY a;
+CREATE VIEW no_temp AS SELECT * FROM base;
+SELECT relpersistence FROM pg_class WHERE relname = 'no_temp';
+CREATE TEMP VIEW public.wrong AS SELECT 1;
+CREATE UNLOGGED VIEW wrong AS SELECT 1;
+CREATE SCHEMA s;
+CREATE TEMP VIEW s.wrong AS SELECT 1;
+-- differs: PostgreSQL says first that the view will be temporary
+CREATE VIEW s.wrong AS SELECT * FROM tt;
+CREATE TEMP RECURSIVE VIEW numbers (n) AS SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3;
+SELECT * FROM numbers;
+ALTER VIEW numbers RENAME TO digits;
+SELECT sum(n) FROM digits;
+COMMENT ON VIEW digits IS 'few';
+INSERT INTO base SELECT n + 100, 'n' FROM digits;
+SELECT count(*) FROM base;
+CREATE FUNCTION reads() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM digits); END $$;
+SELECT reads();
+-- state only: PostgreSQL names the temporary schema's objects in another way
+DROP TABLE tt;
+DROP VIEW sub, over_view, over_temp;
+DROP TABLE tt;
+CREATE TEMP VIEW plain AS SELECT 1 AS a;
+CREATE MATERIALIZED VIEW wrong AS SELECT * FROM plain;
+CREATE TABLE kept AS SELECT * FROM plain;
+SELECT * FROM kept;
+-- Made by blocks
+DO $$ BEGIN CREATE TEMP VIEW made AS SELECT 7 AS a; EXECUTE 'CREATE TEMP VIEW made2 AS SELECT a + 1 AS b FROM made'; END $$;
+SELECT * FROM made2;
+CREATE FUNCTION made_value() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'in trigger'; RETURN NEW; END $$;
+CREATE TRIGGER tr INSTEAD OF INSERT ON made FOR EACH ROW EXECUTE FUNCTION made_value();
+INSERT INTO made VALUES (1);
+DROP VIEW made CASCADE;

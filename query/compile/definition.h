@@ -420,6 +420,7 @@ class Definer {
   bool has_same_key(const ast::Constraint& constraint, const std::string& column,
                     const storage::TableSchema& schema) const;
   Status define_partition_rules(const ast::CreateTableStatement& create, DeclaredPartition* partition);
+  Status check_persistence(const std::string& name, const std::string& parent) const;
   Status create_partition(const ast::CreateTableStatement& create);
   void add_partition(const std::string& name, std::shared_ptr<DeclaredPartition> partition);
   void remake_partitions(TableId root);

@@ -7,6 +7,7 @@
 #include "bind/binder.h"
 #include "bind/partitions.h"
 #include "compile/definition.h"
+#include "parse/name_path.h"
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
@@ -306,10 +307,22 @@ Status Definer::define_partition_rules(const ast::CreateTableStatement& create, 
   return Status();
 }
 
+Status Definer::check_persistence(const std::string& name, const std::string& parent) const {
+  const bool is_temporary = is_temporary_key(name);
+  if (is_temporary == is_temporary_key(parent)) return Status();
+  const std::string shown(bare_name(parent));
+  return error(
+      "42809",
+      is_temporary
+          ? absl::StrCat("cannot create a temporary relation as partition of permanent relation \"", shown, "\"")
+          : absl::StrCat("cannot create a permanent relation as partition of temporary relation \"", shown, "\""),
+      -1);
+}
+
 Status Definer::create_partition(const ast::CreateTableStatement& create) {
   const std::string& name = create.table.name.back();
-  if (is_temporary_) return error("0A000", "partitioned temporary tables are not supported", create.table.location);
   SCYPER_ASSIGN_OR_RETURN(const auto ids, partitioned_relation(create.parent.name, create.parent.location));
+  SCYPER_RETURN_IF_ERROR(check_persistence(name, create.parent.name.back()));
   auto partition = std::make_shared<DeclaredPartition>();
   std::tie(partition->parent, partition->root) = ids;
   SCYPER_ASSIGN_OR_RETURN(partition->bound,

@@ -28,8 +28,8 @@ Status Definer::create_table(const ast::CreateTableStatement& create, ResultSet*
   if (create.on_commit != ast::OnCommit::kPreserveRows && !is_temporary_key(name))
     return error("42P16", "ON COMMIT can only be used on temporary tables", -1);
   if (create.bound != nullptr) return create_partition(create);
-  if (is_temporary_ && create.partition_by.strategy != ast::PartitionStrategy::kNone)
-    return error("0A000", "partitioned temporary tables are not supported", create.partition_by.location);
+  if (is_temporary_ && create.partition_by.strategy == ast::PartitionStrategy::kHash)
+    return error("0A000", "temporary tables PARTITION BY HASH are not supported", create.partition_by.location);
   storage::TableSchema schema;
   TableRules rules;
   rules.access.owner = actor().id;  // of its sequences, too

@@ -41,6 +41,10 @@ const char* ordered_name(TypeId id) {
       return "tsrange";
     case TypeId::kTstzrange:
       return "tstzrange";
+    case TypeId::kTsvector:
+      return "tsvector";
+    case TypeId::kTsquery:
+      return "tsquery";
     default:
       return "?";
   }

@@ -90,11 +90,11 @@ void add_operators(BuiltinTable* t) {
   };
   for (const auto& [name, op] : comparisons)
     for (T type :
-         {T::kBool,        T::kInt2,      T::kInt4,    T::kInt8,     T::kFloat4,    T::kFloat8,   T::kNumeric,
-          T::kChar,        T::kText,      T::kVarchar, T::kDate,     T::kTimestamp, T::kInterval, T::kArray,
-          T::kTimestamptz, T::kTime,      T::kUuid,    T::kBytea,    T::kJsonb,     T::kEnum,     T::kInet,
-          T::kMacaddr,     T::kMacaddr8,  T::kBit,     T::kVarbit,   T::kMoney,     T::kTimetz,   T::kInt4range,
-          T::kInt8range,   T::kDaterange, T::kTsrange, T::kTstzrange})
+         {T::kBool,        T::kInt2,      T::kInt4,    T::kInt8,      T::kFloat4,    T::kFloat8,   T::kNumeric,
+          T::kChar,        T::kText,      T::kVarchar, T::kDate,      T::kTimestamp, T::kInterval, T::kArray,
+          T::kTimestamptz, T::kTime,      T::kUuid,    T::kBytea,     T::kJsonb,     T::kEnum,     T::kInet,
+          T::kMacaddr,     T::kMacaddr8,  T::kBit,     T::kVarbit,    T::kMoney,     T::kTimetz,   T::kInt4range,
+          T::kInt8range,   T::kDaterange, T::kTsrange, T::kTstzrange, T::kTsvector,  T::kTsquery})
       t->add(name, {type, type}, T::kBool).op = op;
   t->runtime("+", {T::kDate, T::kInt4}, T::kDate, k_fn_date_add);
   t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add).takes_types = true;
@@ -244,6 +244,7 @@ const BuiltinTable& builtin_table() {
     add_money_functions(t);
     add_timetz_functions(t);
     add_range_functions(t);
+    add_text_search_functions(t);
     return t;
   }();
   return *table;

@@ -31,14 +31,15 @@ constexpr struct {
     {"macaddr", TypeId::kMacaddr},     {"macaddr8", TypeId::kMacaddr8},   {"bit", TypeId::kBit},
     {"varbit", TypeId::kVarbit},       {"money", TypeId::kMoney},         {"timetz", TypeId::kTimetz},
     {"int4range", TypeId::kInt4range}, {"int8range", TypeId::kInt8range}, {"daterange", TypeId::kDaterange},
-    {"tsrange", TypeId::kTsrange},     {"tstzrange", TypeId::kTstzrange}};
+    {"tsrange", TypeId::kTsrange},     {"tstzrange", TypeId::kTstzrange}, {"tsvector", TypeId::kTsvector},
+    {"tsquery", TypeId::kTsquery}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
 // clang-format off: one name per line else
 constexpr std::string_view kForeignTypes[] = {
     "xml",
     "oid", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
-    "path", "polygon", "circle", "tsvector", "tsquery", "numrange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
+    "path", "polygon", "circle", "numrange", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
     "refcursor", "anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anycompatible", "trigger",
     "event_trigger", "internal", "serial", "bigserial", "smallserial", "serial2", "serial4", "serial8",
     "int2vector", "oidvector", "any", "int4multirange", "int8multirange", "nummultirange"};

@@ -45,6 +45,8 @@ enum class TypeId : uint8_t {
   kDaterange = 33,
   kTsrange = 34,
   kTstzrange = 35,
+  kTsvector = 48,  // 36 to 47 are free for more ranges
+  kTsquery = 49,
 };
 
 // A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
@@ -82,7 +84,7 @@ constexpr SqlType without_modifiers(const SqlType& type) {
 }
 // Values of these types are bytes in a normal form. Equal values are the same bytes, and the order of the bytes is the
 // order of the values. So the types are kept, indexed, compared, hashed and sorted as bytea is.
-constexpr bool is_ordered_bytes(TypeId id) { return id >= TypeId::kInet && id <= TypeId::kTstzrange; }
+constexpr bool is_ordered_bytes(TypeId id) { return id >= TypeId::kInet && id <= TypeId::kTsquery; }
 constexpr bool is_range(TypeId id) { return id >= TypeId::kInt4range && id <= TypeId::kTstzrange; }
 // The type as which values of `id` are kept: bytea for ordered bytes, else the type itself.
 constexpr TypeId kept_as(TypeId id) { return is_ordered_bytes(id) ? TypeId::kBytea : id; }
@@ -94,7 +96,7 @@ constexpr bool is_moment(TypeId id) {
 }
 // Columns may be of the type.
 constexpr bool is_storable(TypeId id) {
-  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kTstzrange;
+  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kTsquery;
 }
 constexpr bool is_integer(TypeId id) { return id == TypeId::kInt2 || id == TypeId::kInt4 || id == TypeId::kInt8; }
 constexpr bool is_float(TypeId id) { return id == TypeId::kFloat4 || id == TypeId::kFloat8; }

@@ -43,7 +43,7 @@ std::vector<SystemRow> parsers(const Catalog&) {
 
 std::vector<SystemRow> templates(const Catalog&) {
   return {{kSimpleTemplateOid, "simple", kCatalogSchemaOid, 3725, 3726},
-          {kSnowballTemplateOid, "snowball", kCatalogSchemaOid, 0, 0}};
+          {kSnowballTemplateOid, "snowball", kCatalogSchemaOid, 13148, 13149}};
 }
 
 }  // namespace

@@ -55,6 +55,10 @@ const char* ordered_name(TypeId id) {
       return "tstzmultirange";
     case TypeId::kNummultirange:
       return "nummultirange";
+    case TypeId::kTsvector:
+      return "tsvector";
+    case TypeId::kTsquery:
+      return "tsquery";
     default:
       return "?";
   }

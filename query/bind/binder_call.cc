@@ -204,8 +204,11 @@ Status Binder::match_concatenated(BoundPtr* left, BoundPtr* right, int32_t locat
   };
   auto either = [&](TypeId id) { return (a == id || b == id) && !is_string(a) && !is_string(b); };
   const bool are_bits = either(TypeId::kBit) || either(TypeId::kVarbit);
-  if (either(TypeId::kBytea) || either(TypeId::kJsonb) || are_bits) {
-    SqlType wanted = make_type(are_bits ? TypeId::kVarbit : either(TypeId::kBytea) ? TypeId::kBytea : TypeId::kJsonb);
+  TypeId whole = are_bits ? TypeId::kVarbit : TypeId::kUnknown;
+  for (const TypeId id : {TypeId::kBytea, TypeId::kJsonb, TypeId::kTsvector, TypeId::kTsquery})
+    if (either(id)) whole = id;
+  if (whole != TypeId::kUnknown) {
+    const SqlType wanted = make_type(whole);
     for (const TypeId id : {a, b})
       if (id != wanted.id && !(are_bits && id == TypeId::kBit) && id != TypeId::kUnknown) return no_concatenation();
     for (BoundPtr* side : {left, right}) {

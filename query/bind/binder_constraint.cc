@@ -219,6 +219,9 @@ bool is_stable(const BoundExpr& e) {
   if (f.name == "concat" || f.name == "concat_ws" || f.name == "format" || f.name == "array_to_string" ||
       f.name == "to_number")
     return true;
+  const bool is_search = f.name.ends_with("to_tsvector") || f.name.ends_with("to_tsquery");
+  if (is_search && f.parameters.size() == 1 && f.parameters[0] != TypeId::kArray)
+    return true;  // of the session's configuration
   if (f.name == "to_char" || f.name == "to_jsonb" || f.name == "jsonb_build_object" || f.name == "jsonb_build_array" ||
       f.name == "make_timestamptz" || f.name == "to_date" || (f.name == "to_timestamp" && f.parameters.size() == 2))
     return true;

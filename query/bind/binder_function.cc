@@ -10,6 +10,7 @@
 #include "bind/overload_hints.h"
 #include "bind/partition_catalog.h"
 #include "bind/target_name.h"
+#include "bind/text_search_sets.h"
 #include "parse/sql_parser.h"
 #include "plan/access_path.h"
 #include "storage/json_text_type.h"
@@ -39,7 +40,10 @@ constexpr std::string_view kSetFunctions[] = {"unnest",
                                               "json_each",
                                               "json_each_text",
                                               "regexp_matches",
-                                              "pg_partition_ancestors"};
+                                              "pg_partition_ancestors",
+                                              "ts_debug",
+                                              "ts_parse",
+                                              "ts_token_type"};
 
 bool gives_pairs(std::string_view name) {
   return name == "jsonb_each" || name == "jsonb_each_text" || name == "json_each" || name == "json_each_text";
@@ -148,6 +152,17 @@ StatusOr<std::vector<BoundPtr>> Binder::bind_set_arrays(const ast::FunctionCall&
     return with_hint(error("42883", absl::StrCat("function ", shown, " does not exist"), call.location),
                      std::string(kNoFunction));
   };
+  const auto columns = text_search_columns(name, args.empty() ? TypeId::kUnknown : args[0]->type.id);
+  if (!columns.empty()) {
+    std::vector<BoundPtr> arrays;
+    for (const SetColumn& column : columns) {
+      std::vector<BoundPtr> copies;
+      for (const auto& arg : args) copies.push_back(clone(*arg));
+      SCYPER_ASSIGN_OR_RETURN(BoundPtr array, make_call(column.builtin, std::move(copies), call.location, name));
+      arrays.push_back(std::move(array));
+    }
+    return arrays;
+  }
   if (name == "unnest") {
     for (auto& arg : args) {
       if (!is_multirange(arg->type.id)) continue;
@@ -215,7 +230,7 @@ StatusOr<BoundPtr> Binder::bind_set_call(const ast::FunctionCall& call, const Sc
                                                           : std::string(aggregate_clause_)),
                  call.location);
   SCYPER_ASSIGN_OR_RETURN(auto arrays, bind_set_arrays(call, scope));
-  if (gives_pairs(call.name.back()))
+  if (gives_pairs(call.name.back()) || arrays.size() > 1)
     return error("0A000", absl::StrCat("function ", call.name.back(), " is supported in FROM only"), call.location);
   if (arrays.size() != 1)
     return error("42883", "function unnest of several arrays does not exist outside of FROM", call.location);
@@ -353,6 +368,40 @@ Status name_columns(const ast::FromFunction& item, Relation* relation) {
 }
 }  // namespace
 
+namespace {
+// The first column's name tells unnest(tsvector) from unnest(array).
+std::span<const SetColumn> columns_of_set(const std::string& name, const BoundExpr& first) {
+  const bool is_vector = first.kind == BoundKind::kBuiltin && first.builtin->name == "tsvector_to_array";
+  return text_search_columns(name, is_vector ? TypeId::kTsvector : TypeId::kUnknown);
+}
+
+using ArrayTypes = std::vector<SqlType>;  // of the columns that are texts of arrays
+
+void name_set_columns(const std::string& name, size_t first, Relation* relation, std::vector<size_t>* array_columns,
+                      ArrayTypes* types) {
+  if (gives_arrays(name)) {
+    array_columns->push_back(first);
+    types->push_back(text_array());
+  }
+  for (const SetColumn& column : columns_of_set(name, *relation->arguments[first])) {
+    relation->columns[first].name = column.name;
+    if (column.array.id == TypeId::kArray) {
+      array_columns->push_back(first);
+      types->push_back(column.array);
+    }
+    ++first;
+  }
+}
+
+// Of a relation that with_arrays() has made.
+void set_array_types(const std::vector<size_t>& array_columns, const ArrayTypes& types, Relation* relation) {
+  for (size_t i = 0; i < array_columns.size(); i++) {
+    relation->columns[array_columns[i]].type = types[i];
+    relation->query->outputs[array_columns[i]].expr->type = types[i];
+  }
+}
+}  // namespace
+
 // A function that returns one value, as a table of one row.
 StatusOr<std::unique_ptr<Relation>> Binder::scalar_relation(const ast::Expr& call, const Scope* scope) {
   SCYPER_ASSIGN_OR_RETURN(BoundPtr value, bind(call, scope));
@@ -442,6 +491,7 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
     return error("42601", "a column definition list is only allowed for functions returning \"record\"",
                  item.columns[0].location);
   std::vector<size_t> array_columns;
+  ArrayTypes array_types;
   std::string first_name;
   bool single = item.functions.size() == 1;
   for (const auto& function : item.functions) {
@@ -461,11 +511,12 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
     }
     SCYPER_ASSIGN_OR_RETURN(auto arrays, bind_set_arrays(*call, scope));
     if (relation == nullptr) relation = new_relation(RelationKind::kUnnest, "");
+    const size_t first = relation->columns.size();
     for (auto& array : arrays) {
-      if (gives_arrays(name)) array_columns.push_back(relation->columns.size());
       relation->columns.push_back({name, element_of(array->type), true, false});
       relation->arguments.push_back(std::move(array));
     }
+    name_set_columns(name, first, relation.get(), &array_columns, &array_types);
     if (!gives_pairs(name)) continue;
     relation->columns.end()[-2].name = "key";
     relation->columns.end()[-1].name = "value";
@@ -479,6 +530,7 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
   if (item.ordinality) relation->columns.push_back({"ordinality", make_type(TypeId::kInt8), false, false});
   if (Status named = name_columns(item, relation.get()); !named.ok()) return named;
   if (!array_columns.empty()) relation = with_arrays(std::move(relation), array_columns);
+  set_array_types(array_columns, array_types, relation.get());
   return add_relation(std::move(relation), scope, query, join, item.location);
 }
 

@@ -4,6 +4,7 @@
 #include "bind/binder.h"
 #include "bind/make.h"
 #include "bind/named_arguments.h"
+#include "bind/object_numbers.h"
 #include "storage/json_text_type.h"
 
 // Functions and operators of json and jsonpath. Both types are texts with a mark, which the table of builtins does not
@@ -38,6 +39,10 @@ bool Binder::fits_marks(std::string_view function, const std::vector<BoundPtr>& 
 }
 
 Status Binder::coerce_marked(std::string_view function, std::vector<BoundPtr>* args) {
+  if (!args->empty() && names_text_search(args->front()->type)) {  // functions of text search take names
+    BoundPtr& named = args->front();
+    SCYPER_ASSIGN_OR_RETURN(named, coerce(std::move(named), make_type(TypeId::kText), Coercion::kImplicit));
+  }
   const MarkedParameter marked = marked_parameter(function);
   if (marked.type.id == TypeId::kUnknown || marked.index >= args->size()) return absl::OkStatus();
   BoundPtr& arg = (*args)[marked.index];
@@ -84,13 +89,22 @@ StatusOr<BoundPtr> Binder::replace_document_part(BoundPtr document, const std::v
   return call;
 }
 
+namespace {
+// @@ that looks for a query in a document.
+bool is_text_search(const SqlType& left, const SqlType& right) {
+  const auto is_either = [&](TypeId id) { return left.id == id || right.id == id; };
+  const auto is_text = [](const SqlType& type) { return type.id == TypeId::kUnknown || is_string(type.id); };
+  return is_either(TypeId::kTsvector) || is_either(TypeId::kTsquery) ||
+         (is_text(left) && is_text(right) && !is_json_path(right));
+}
+}  // namespace
+
 // document @? path, document @@ path
 StatusOr<BoundPtr> Binder::make_path_operator(std::string_view op, BoundPtr left, BoundPtr right, int32_t location) {
-  const bool are_unknown = left->type.id == TypeId::kUnknown && right->type.id == TypeId::kUnknown;
-  if (are_unknown && op == "@@") return error("0A000", "text search is not supported", location);  // text @@ text
   std::vector<BoundPtr> args;
   args.push_back(std::move(left));
   args.push_back(std::move(right));
+  if (op == "@@" && is_text_search(args[0]->type, args[1]->type)) return make_call(op, std::move(args), location, op);
   if (!fits_marks(op, args)) return no_operator(op, args, location);
   if (args[0]->type.id == TypeId::kJsonb || args[0]->type.id == TypeId::kUnknown) {
     SCYPER_RETURN_IF_ERROR(coerce_marked(op, &args));

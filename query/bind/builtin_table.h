@@ -52,5 +52,6 @@ void add_bit_functions(BuiltinTable* t);
 void add_money_functions(BuiltinTable* t);
 void add_timetz_functions(BuiltinTable* t);
 void add_range_functions(BuiltinTable* t);
+void add_text_search_functions(BuiltinTable* t);
 
 }  // namespace scyper::query

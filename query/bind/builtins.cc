@@ -98,7 +98,8 @@ void add_operators(BuiltinTable* t) {
                    T::kVarbit,       T::kMoney,          T::kTimetz,         T::kInt4range,
                    T::kInt8range,    T::kDaterange,      T::kTsrange,        T::kTstzrange,
                    T::kNumrange,     T::kInt4multirange, T::kInt8multirange, T::kDatemultirange,
-                   T::kTsmultirange, T::kTstzmultirange, T::kNummultirange})
+                   T::kTsmultirange, T::kTstzmultirange, T::kNummultirange,  T::kTsvector,
+                   T::kTsquery})
       t->add(name, {type, type}, T::kBool).op = op;
   t->runtime("+", {T::kDate, T::kInt4}, T::kDate, k_fn_date_add);
   t->runtime("+", {T::kInt4, T::kDate}, T::kDate, k_fn_date_add).takes_types = true;
@@ -248,6 +249,7 @@ const BuiltinTable& builtin_table() {
     add_money_functions(t);
     add_timetz_functions(t);
     add_range_functions(t);
+    add_text_search_functions(t);
     return t;
   }();
   return *table;

@@ -27,7 +27,8 @@ bool is_expand_array(const ast::FunctionCall& call) {
 
 // PostgreSQL's own functions that give rows of several fields.
 bool gives_fields(const ast::FunctionCall& call) {
-  static constexpr std::string_view kPairs[] = {"json_each", "json_each_text", "jsonb_each", "jsonb_each_text"};
+  static constexpr std::string_view kPairs[] = {"json_each", "json_each_text", "jsonb_each",   "jsonb_each_text",
+                                                "ts_debug",  "ts_parse",       "ts_token_type"};
   static constexpr std::string_view kRecords[] = {"jsonb_populate_record", "jsonb_populate_recordset"};
   const auto is_one_of = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), bare_name(call.name.back())) != std::end(names);

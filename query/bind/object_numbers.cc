@@ -10,6 +10,7 @@
 #include "bind/type_functions.h"
 #include "parse/printer.h"
 #include "parse/type_resolver.h"
+#include "types/text_configuration.h"
 
 namespace scyper::query {
 
@@ -19,10 +20,16 @@ constexpr int32_t kFirstLength = -2;  // -1: none
 constexpr struct {
   std::string_view name;
   ObjectKind kind;
-} kKinds[] = {{"regclass", ObjectKind::kRelation},   {"regtype", ObjectKind::kType},
-              {"regproc", ObjectKind::kRoutine},     {"regprocedure", ObjectKind::kSignature},
-              {"regnamespace", ObjectKind::kSchema}, {"regrole", ObjectKind::kRole},
-              {"int2vector", ObjectKind::kVector},   {"oidvector", ObjectKind::kOidVector}};
+} kKinds[] = {{"regclass", ObjectKind::kRelation},
+              {"regtype", ObjectKind::kType},
+              {"regproc", ObjectKind::kRoutine},
+              {"regprocedure", ObjectKind::kSignature},
+              {"regnamespace", ObjectKind::kSchema},
+              {"regrole", ObjectKind::kRole},
+              {"int2vector", ObjectKind::kVector},
+              {"oidvector", ObjectKind::kOidVector},
+              {"regconfig", ObjectKind::kTextConfiguration},
+              {"regdictionary", ObjectKind::kTextDictionary}};
 
 // Key and number of what pg_class has, and of the system tables.
 std::map<std::string, int64_t> relations(const Catalog& catalog) {
@@ -177,6 +184,12 @@ std::map<int64_t, std::string> object_names(const Catalog& catalog, ObjectKind k
       break;
     case ObjectKind::kRole:
       for (const auto& [name, role] : catalog.roles.all()) all.emplace(int64_t{role->id}, quote_identifier(name));
+      break;
+    case ObjectKind::kTextConfiguration:
+      for (const TextConfiguration& one : text_configurations()) all.emplace(one.oid, one.name);
+      break;
+    case ObjectKind::kTextDictionary:
+      for (const TextDictionary& one : text_dictionaries()) all.emplace(one.oid, one.name);
       break;
     case ObjectKind::kVector:
     case ObjectKind::kOidVector:

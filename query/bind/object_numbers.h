@@ -15,7 +15,18 @@
 // int2vector and oidvector: smallint[] and bigint[] whose text is "1 2".
 namespace scyper::query {
 
-enum class ObjectKind : int32_t { kRelation, kType, kRoutine, kSignature, kSchema, kRole, kVector, kOidVector };
+enum class ObjectKind : int32_t {
+  kRelation,
+  kType,
+  kRoutine,
+  kSignature,
+  kSchema,
+  kRole,
+  kVector,
+  kOidVector,
+  kTextConfiguration,
+  kTextDictionary
+};
 
 // Where names are looked up (search_path), of the schemas that exist.
 std::vector<std::string> current_schemas(const Catalog& catalog);
@@ -23,9 +34,14 @@ std::vector<std::string> current_schemas(const Catalog& catalog);
 SqlType number_type(ObjectKind kind);
 // nullopt: a type like any other.
 std::optional<ObjectKind> object_kind(const SqlType& type);
-// regclass, regtype, regproc, regprocedure, regnamespace, regrole; nullopt for other names.
+// regclass, regtype, regproc, regprocedure, regnamespace, regrole, regconfig, regdictionary; nullopt for other names.
 std::optional<ObjectKind> object_kind_of_name(std::string_view type_name);
 std::string_view name_of_kind(ObjectKind kind);
+// regconfig and regdictionary.
+inline bool names_text_search(const SqlType& type) {
+  const auto kind = object_kind(type);
+  return kind == ObjectKind::kTextConfiguration || kind == ObjectKind::kTextDictionary;
+}
 inline bool is_vector(ObjectKind kind) { return kind == ObjectKind::kVector || kind == ObjectKind::kOidVector; }
 // What routines declare for objects of the catalog: regclass and its kin, oid, name. nullopt: another type.
 std::optional<SqlType> catalog_type(const ast::TypeName& type);

@@ -50,6 +50,8 @@ OperatorFit fit_literal(std::string_view op, const SqlType& type, bool is_left) 
     case TypeId::kUuid:
     case TypeId::kBool:
     case TypeId::kBytea:
+    case TypeId::kTsvector:
+    case TypeId::kTsquery:
       return OperatorFit::kMissing;
     default:
       return OperatorFit::kOpen;
@@ -62,7 +64,7 @@ OperatorFit operator_fit(std::string_view op, const SqlType& left, const SqlType
   // of arrays, jsonb and ranges: the container has to be known
   const auto is_element = [](const SqlType& type) {
     return !is_unknown(type) && type.id != TypeId::kArray && type.id != TypeId::kJsonb && type.id != TypeId::kRecord &&
-           !is_range(type.id) && !is_multirange(type.id);
+           !is_range(type.id) && !is_multirange(type.id) && type.id != TypeId::kTsquery;
   };
   if ((op == "<@" && is_unknown(right) && is_element(left)) || (op == "@>" && is_unknown(left) && is_element(right)))
     return OperatorFit::kNotUnique;

@@ -413,13 +413,6 @@ constexpr EmptyTable kEmptyTables[] = {
      "subconninfo subslotname subsynccommit subpublications:text[] subtwophasestate subdisableonerr:bool"},
     {"pg_init_privs", "objoid:int8 classoid:int8 objsubid:int4 privtype initprivs:text[]"},
     {"pg_transform", "oid:int8 trftype:int8 trflang:int8 trffromsql:regproc trftosql:regproc"},
-    {"pg_ts_config", "oid:int8 cfgname cfgnamespace:int8 cfgowner:int8 cfgparser:int8"},
-    {"pg_ts_config_map", "mapcfg:int8 maptokentype:int4 mapseqno:int4 mapdict:int8"},
-    {"pg_ts_dict", "oid:int8 dictname dictnamespace:int8 dictowner:int8 dicttemplate:int8 dictinitoption"},
-    {"pg_ts_parser",
-     "oid:int8 prsname prsnamespace:int8 prsstart:regproc prstoken:regproc prsend:regproc prsheadline:regproc "
-     "prslextype:regproc"},
-    {"pg_ts_template", "oid:int8 tmplname tmplnamespace:int8 tmplinit:regproc tmpllexize:regproc"},
     {"pg_user_mappings", "umid:int8 srvid:int8 srvname umuser:int8 usename umoptions:text[]"},
 };
 

@@ -237,7 +237,7 @@ const std::vector<SystemTable>& system_tables() {
   static const auto* tables = [] {
     auto* all = new std::vector<SystemTable>(information_schema_tables());
     for (auto make : {pg_catalog_tables, builtin_tables, statistics_tables, catalog_relation_tables,
-                      catalog_routine_tables, session_tables})
+                      catalog_routine_tables, session_tables, text_search_tables})
       for (auto& table : make()) all->push_back(std::move(table));
     return all;
   }();

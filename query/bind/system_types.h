@@ -58,7 +58,9 @@ constexpr SystemType kSystemTypes[] = {{TypeId::kBool, 16, 1000, "bool", 1, 'B'}
                                        {TypeId::kDatemultirange, 4535, 6155, "datemultirange", -1, 'R'},
                                        {TypeId::kTsmultirange, 4533, 6152, "tsmultirange", -1, 'R'},
                                        {TypeId::kTstzmultirange, 4534, 6153, "tstzmultirange", -1, 'R'},
-                                       {TypeId::kNummultirange, 4532, 6151, "nummultirange", -1, 'R'}};
+                                       {TypeId::kNummultirange, 4532, 6151, "nummultirange", -1, 'R'},
+                                       {TypeId::kTsvector, 3614, 3643, "tsvector", -1, 'U'},
+                                       {TypeId::kTsquery, 3615, 3645, "tsquery", -1, 'U'}};
 
 const SystemType& system_type(TypeId id);
 
@@ -85,6 +87,9 @@ constexpr CatalogType kCatalogTypes[] = {{18, 1002, "char", "\"char\"", 1, 'Z', 
                                          {2206, 2211, "regtype", "regtype", 4, 'N', 'b'},
                                          {4089, 4090, "regnamespace", "regnamespace", 4, 'N', 'b'},
                                          {4096, 4097, "regrole", "regrole", 4, 'N', 'b'},
+                                         {3734, 3735, "regconfig", "regconfig", 4, 'N', 'b'},
+                                         {3769, 3770, "regdictionary", "regdictionary", 4, 'N', 'b'},
+                                         {3642, 3644, "gtsvector", "gtsvector", -1, 'U', 'b'},
                                          {1790, 2201, "refcursor", "refcursor", -1, 'U', 'b'},
                                          {kJsonOid, 199, "json", "json", -1, 'U', 'b'},
                                          {kJsonPathOid, 4073, "jsonpath", "jsonpath", -1, 'U', 'b'},
@@ -179,7 +184,8 @@ std::vector<SystemTable> information_schema_tables();
 std::vector<SystemTable> pg_catalog_tables();
 std::vector<SystemTable> catalog_relation_tables();  // catalog_relations.cc: of pg_catalog, as the next
 std::vector<SystemTable> catalog_routine_tables();
-std::vector<SystemTable> statistics_tables();  // table_statistics.cc
+std::vector<SystemTable> text_search_tables();  // text_search_tables.cc
+std::vector<SystemTable> statistics_tables();   // table_statistics.cc
 // session_activity.cc: rows of now, not of the catalog, for queries that are compiled to run once.
 std::vector<SystemTable> session_tables();
 bool is_live(const SystemTable& table);

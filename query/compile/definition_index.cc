@@ -84,6 +84,8 @@ namespace {
 // Whether PostgreSQL has an operator class of the type for the access method.
 bool has_operator_class(std::string_view method, const SqlType& type) {
   using T = TypeId;
+  if (type.id == T::kTsvector) return method == "btree" || method == "gin" || method == "gist";
+  if (type.id == T::kTsquery) return method == "btree" || method == "gist";
   if (method == "gin") return type.id == T::kArray || type.id == T::kJsonb;
   if (method == "spgist" && (type.id == T::kInet || type.id == T::kCidr)) return true;
   if (method == "spgist") return (is_string(type.id) && type.id != T::kChar) || is_range(type.id);

@@ -62,14 +62,16 @@ constexpr struct {
               {"datemultirange", TypeId::kDatemultirange},
               {"tsmultirange", TypeId::kTsmultirange},
               {"tstzmultirange", TypeId::kTstzmultirange},
-              {"nummultirange", TypeId::kNummultirange}};
+              {"nummultirange", TypeId::kNummultirange},
+              {"tsvector", TypeId::kTsvector},
+              {"tsquery", TypeId::kTsquery}};
 
 // PostgreSQL's types that we do not have, under the names of its catalog. serial and its kin are no types but look so.
 // clang-format off: one name per line else
 constexpr std::string_view kForeignTypes[] = {
     "xml",
     "oid", "char", "cstring", "xid", "xid8", "cid", "tid", "pg_lsn", "point", "line", "lseg", "box",
-    "path", "polygon", "circle", "tsvector", "tsquery", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
+    "path", "polygon", "circle", "regclass", "regproc", "regprocedure", "regtype", "regoper", "regrole",
     "refcursor", "anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anycompatible", "trigger",
     "event_trigger", "internal", "serial", "bigserial", "smallserial", "serial2", "serial4", "serial8",
     "int2vector", "oidvector", "any", "anymultirange", "anycompatiblerange", "anycompatiblemultirange"};

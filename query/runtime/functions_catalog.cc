@@ -15,10 +15,13 @@ namespace scyper::query {
 
 Status unknown_object(std::string_view name, int64_t kind) {
   const std::string quoted = absl::StrCat("\"", std::string(name), "\" does not exist");
-  constexpr int64_t kRelation = 0, kRoutine = 2, kSignature = 3, kSchema = 4, kRole = 5;
+  constexpr int64_t kRelation = 0, kRoutine = 2, kSignature = 3, kSchema = 4, kRole = 5, kConfiguration = 8,
+                    kDictionary = 9;
   if (kind == kRelation) return sql_error("42P01", "relation " + quoted);
   if (kind == kRoutine || kind == kSignature) return sql_error("42883", "function " + quoted);
   if (kind == kSchema) return sql_error("3F000", "schema " + quoted);
+  if (kind == kConfiguration) return sql_error("42704", "text search configuration " + quoted);
+  if (kind == kDictionary) return sql_error("42704", "text search dictionary " + quoted);
   return sql_error("42704", (kind == kRole ? "role " : "type ") + quoted);
 }
 

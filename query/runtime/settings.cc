@@ -13,6 +13,7 @@
 #include "query/setting_values.h"
 #include "query/text_converter.h"
 #include "runtime/unused_settings.h"
+#include "types/text_configuration.h"
 #include "types/timezone.h"
 
 namespace scyper::query {
@@ -30,6 +31,7 @@ constexpr Setting kSettings[] = {
     {"DateStyle", SettingKind::kDateStyle, "ISO, MDY", "", true},
     {"default_table_access_method", SettingKind::kChoice, "heap", "heap"},
     {"default_tablespace", SettingKind::kChoice, "", ""},
+    {"default_text_search_config", SettingKind::kTextConfiguration, kDefaultTextConfiguration, ""},
     {"default_transaction_deferrable", SettingKind::kSwitch, "off", ""},
     {"default_transaction_isolation", SettingKind::kChoice, "read committed",
      "serializable|repeatable read|read committed|read uncommitted"},
@@ -267,6 +269,11 @@ StatusOr<std::string> read_setting(const Setting& setting, const std::string& va
     }
     case SettingKind::kEncoding:
       return read_encoding(setting, value);
+    case SettingKind::kTextConfiguration: {
+      const TextConfiguration* found = find_text_configuration(value);
+      if (found == nullptr) return invalid_value(setting, value);
+      return absl::StrCat("pg_catalog.", std::string(found->name));
+    }
     case SettingKind::kText:
     case SettingKind::kSessionRole:
     case SettingKind::kRole:

@@ -67,7 +67,6 @@ inline constexpr Setting kUnusedSettings[] = {
     {"debug_print_plan", SettingKind::kSwitch, "off", ""},
     {"debug_print_rewritten", SettingKind::kSwitch, "off", ""},
     {"default_statistics_target", SettingKind::kText, "100", ""},
-    {"default_text_search_config", SettingKind::kText, "pg_catalog.simple", ""},
     {"default_toast_compression", SettingKind::kText, "pglz", ""},
     {"dynamic_library_path", SettingKind::kText, "$libdir", ""},
     {"dynamic_shared_memory_type", SettingKind::kConstant, "posix", ""},

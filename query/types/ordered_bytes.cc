@@ -13,6 +13,8 @@
 #include "types/multirange.h"
 #include "types/network.h"
 #include "types/range.h"
+#include "types/text_query.h"
+#include "types/text_vector.h"
 #include "types/timezone.h"
 #include "types/zoned_time.h"
 
@@ -151,6 +153,44 @@ void send_multirange(std::string* out, const SqlType& type, std::string_view byt
   multirange_send(out, type, multirange_of_bytes(bytes));
 }
 
+Status parse_vector(const SqlType&, std::string_view text, std::string* bytes) {
+  TextVector vector;
+  SCYPER_RETURN_IF_ERROR(text_vector_parse(text, &vector));
+  *bytes = bytes_of_text_vector(vector);
+  return absl::OkStatus();
+}
+void append_vector(std::string* out, const SqlType&, std::string_view bytes) {
+  *out += text_vector_text(text_vector_of_bytes(bytes));
+}
+Status receive_vector(const SqlType&, std::string_view sent, std::string* bytes) {
+  TextVector vector;
+  SCYPER_RETURN_IF_ERROR(text_vector_receive(sent, &vector));
+  *bytes = bytes_of_text_vector(vector);
+  return absl::OkStatus();
+}
+void send_vector(std::string* out, const SqlType&, std::string_view bytes) {
+  text_vector_send(out, text_vector_of_bytes(bytes));
+}
+
+Status parse_query(const SqlType&, std::string_view text, std::string* bytes) {
+  TextQuery query;
+  SCYPER_RETURN_IF_ERROR(text_query_parse(text, &query));
+  *bytes = bytes_of_text_query(query);
+  return absl::OkStatus();
+}
+void append_query(std::string* out, const SqlType&, std::string_view bytes) {
+  *out += text_query_text(text_query_of_bytes(bytes));
+}
+Status receive_query(const SqlType&, std::string_view sent, std::string* bytes) {
+  TextQuery query;
+  SCYPER_RETURN_IF_ERROR(text_query_receive(sent, &query));
+  *bytes = bytes_of_text_query(query);
+  return absl::OkStatus();
+}
+void send_query(std::string* out, const SqlType&, std::string_view bytes) {
+  text_query_send(out, text_query_of_bytes(bytes));
+}
+
 constexpr OrderedType kTypes[] = {
     {TypeId::kInet, 'I', true, parse_network, append_network, receive_network, send_network},
     {TypeId::kCidr, 'I', false, parse_network, append_network, receive_network, send_network},
@@ -172,6 +212,8 @@ constexpr OrderedType kTypes[] = {
     {TypeId::kTsmultirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
     {TypeId::kTstzmultirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
     {TypeId::kNummultirange, 'R', false, parse_multirange, append_multirange, receive_multirange, send_multirange},
+    {TypeId::kTsvector, 'U', false, parse_vector, append_vector, receive_vector, send_vector},
+    {TypeId::kTsquery, 'U', false, parse_query, append_query, receive_query, send_query},
 };
 
 const OrderedType* find_type(TypeId id) {

@@ -24,6 +24,7 @@
 #include "types/datetime_words.h"
 #include "types/digits.h"
 #include "types/interval.h"
+#include "types/text_configuration.h"
 
 namespace scyper::query {
 
@@ -282,6 +283,7 @@ class SessionZone : public std::enable_shared_from_this<SessionZone> {
   DateStyle date_style;
   int float_digits = 1;
   bool escapes_bytes = false;
+  std::string text_configuration = std::string(kDefaultTextConfiguration);
   bool is_constant = false;
   int64_t east = 0;  // of a constant one, in seconds
   absl::TimeZone zone;
@@ -363,12 +365,13 @@ constexpr std::string_view kStyleNames[] = {"postgres", "postgres_verbose", "sql
 }  // namespace
 
 std::string make_zone_mark(MarkedSettings values) {
-  auto& [zone, style, date_style, digits, bytes] = values;
+  auto& [zone, style, date_style, digits, bytes, configuration] = values;
   if (zone == "UTC") zone.clear();
   if (style == kStyleNames[0]) style.clear();
   if (date_style == date_style_name({})) date_style.clear();
   if (!digits.empty() && digits[0] != '-' && digits[0] != '0') digits.clear();
   if (bytes != kEscape) bytes.clear();
+  if (configuration == kDefaultTextConfiguration) configuration.clear();
   std::string mark;
   for (size_t i = kMarkedSettingCount; i-- > 0;)
     if (i == 0 || !mark.empty() || !values[i].empty())
@@ -405,6 +408,7 @@ std::shared_ptr<const SessionZone> make_session_zone(std::string_view mark) {
   static_cast<void>(read_date_style(take_part(&mark), &zone->date_style));
   if (const std::string digits(take_part(&mark)); !digits.empty()) zone->float_digits = std::atoi(digits.c_str());
   zone->escapes_bytes = take_part(&mark) == kEscape;
+  if (const std::string_view part = take_part(&mark); !part.empty()) zone->text_configuration = part;
   if (name == "UTC") {
     zone->is_constant = true;
     return zone;
@@ -439,6 +443,10 @@ DateStyle session_date_style() noexcept {
 int session_float_digits() noexcept { return ZoneScope::current == nullptr ? 1 : ZoneScope::current->float_digits; }
 
 bool session_escapes_bytes() noexcept { return ZoneScope::current != nullptr && ZoneScope::current->escapes_bytes; }
+
+std::string_view session_text_configuration() noexcept {
+  return ZoneScope::current == nullptr ? kDefaultTextConfiguration : ZoneScope::current->text_configuration;
+}
 
 std::string session_date_style_name() { return date_style_name(session_date_style()); }
 

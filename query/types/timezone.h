@@ -45,9 +45,9 @@ enum class IntervalStyle : uint8_t { kPostgres, kPostgresVerbose, kSqlStandard, 
 // those settings, which need no work.
 std::shared_ptr<const SessionZone> make_session_zone(std::string_view mark);
 // Values of the settings that a mark holds, in the order of kMarkedSettings; empty: as in a new session.
-constexpr size_t kMarkedSettingCount = 5;
-constexpr std::string_view kMarkedSettings[kMarkedSettingCount] = {"TimeZone", "IntervalStyle", "DateStyle",
-                                                                   "extra_float_digits", "bytea_output"};
+constexpr size_t kMarkedSettingCount = 6;
+constexpr std::string_view kMarkedSettings[kMarkedSettingCount] = {
+    "TimeZone", "IntervalStyle", "DateStyle", "extra_float_digits", "bytea_output", "default_text_search_config"};
 using MarkedSettings = std::array<std::string, kMarkedSettingCount>;
 // Empty: all of them are those of a new session.
 std::string make_zone_mark(MarkedSettings values);
@@ -77,7 +77,8 @@ DateStyle session_date_style() noexcept;
 std::string session_date_style_name();
 // extra_float_digits; above 0: the shortest text that reads back as the same value.
 int session_float_digits() noexcept;
-bool session_escapes_bytes() noexcept;  // bytea_output is escape
+bool session_escapes_bytes() noexcept;                   // bytea_output is escape
+std::string_view session_text_configuration() noexcept;  // default_text_search_config
 std::shared_ptr<const SessionZone> session_zone() noexcept;
 int64_t session_zone_east(int64_t utc) noexcept;  // seconds
 std::string session_zone_abbreviation(int64_t utc);

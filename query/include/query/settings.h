@@ -29,6 +29,7 @@ enum class SettingKind : uint8_t {
   kSessionRole,  // SET SESSION AUTHORIZATION, as the next
   kRole,         // whether the session may take it on is its own to say
   kFreshness,
+  kTextConfiguration,  // default_text_search_config
 };
 
 struct Setting {

@@ -52,6 +52,8 @@ enum class TypeId : uint8_t {
   kTsmultirange = 40,
   kTstzmultirange = 41,
   kNummultirange = 42,
+  kTsvector = 43,
+  kTsquery = 44,
 };
 
 // A type with its modifiers. Units: lengths in characters, precision and scale in decimal digits.
@@ -89,7 +91,7 @@ constexpr SqlType without_modifiers(const SqlType& type) {
 }
 // Values of these types are bytes in a normal form. Equal values are the same bytes, and the order of the bytes is the
 // order of the values. So the types are kept, indexed, compared, hashed and sorted as bytea is.
-constexpr bool is_ordered_bytes(TypeId id) { return id >= TypeId::kInet && id <= TypeId::kNummultirange; }
+constexpr bool is_ordered_bytes(TypeId id) { return id >= TypeId::kInet && id <= TypeId::kTsquery; }
 constexpr bool is_range(TypeId id) { return id >= TypeId::kInt4range && id <= TypeId::kNumrange; }
 constexpr bool is_multirange(TypeId id) { return id >= TypeId::kInt4multirange && id <= TypeId::kNummultirange; }
 constexpr TypeId multirange_of(TypeId range) {
@@ -118,7 +120,7 @@ constexpr bool is_moment(TypeId id) {
 }
 // Columns may be of the type.
 constexpr bool is_storable(TypeId id) {
-  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kNummultirange;
+  return id != TypeId::kUnknown && id != TypeId::kRecord && id != TypeId::kVoid && id <= TypeId::kTsquery;
 }
 constexpr bool is_integer(TypeId id) { return id == TypeId::kInt2 || id == TypeId::kInt4 || id == TypeId::kInt8; }
 constexpr bool is_float(TypeId id) { return id == TypeId::kFloat4 || id == TypeId::kFloat8; }

@@ -455,22 +455,6 @@ int Binder::pass_cost(const BoundExpr& arg, const SqlType& parameter) {
   return fit(arg.type.id, parameter.id);
 }
 
-// A literal name of a sequence is looked up at once, where PostgreSQL reads it as regclass.
-Status Binder::check_sequence(const std::vector<BoundPtr>& args) const {
-  if (args.empty() || args[0]->kind != BoundKind::kConst || args[0]->value.null || program_->is_routine)
-    return absl::OkStatus();
-  const std::string& text = args[0]->text;
-  if (text.find('"') != std::string::npos) return absl::OkStatus();
-  std::string name = object_key_of_text(text);
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  if (catalog_.sequences.count(name) != 0 || catalog_.find_table(name) != nullptr || catalog_.views.count(name) != 0 ||
-      catalog_.index_tables.count(name) != 0)
-    return absl::OkStatus();
-  return error("42P01", absl::StrCat("relation \"", std::string(without_no_schema(text)), "\" does not exist"),
-               args[0]->location);
-}
-
 namespace {
 // The literal name of a sequence of a schema of search_path, with that schema. A name that no schema of the path has is
 // none of public either.

@@ -5,6 +5,7 @@
 #include "base/object_name.h"
 #include "bind/binder.h"
 #include "bind/make.h"
+#include "bind/names_on_path.h"
 #include "parse/name_path.h"
 #include "parse/type_resolver.h"
 
@@ -173,6 +174,22 @@ StatusOr<BoundPtr> Binder::bind_type_call(const ast::FunctionCall& call, GivenAr
         "No function matches the given name and argument types. You might need to add explicit type casts.");
   if (made.ok() && domain_id != 0) return to_domain(*std::move(made), domain_id);
   return made;
+}
+
+// A literal name of a sequence is looked up at once, where PostgreSQL reads it as regclass.
+Status Binder::check_sequence(const std::vector<BoundPtr>& args) const {
+  if (args.empty() || args[0]->kind != BoundKind::kConst || args[0]->value.null || program_->is_routine)
+    return absl::OkStatus();
+  const std::string& text = args[0]->text;
+  if (text.find('"') != std::string::npos) return absl::OkStatus();
+  std::string name = object_key_of_text(text);
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  if (catalog_.sequences.count(name) != 0 || catalog_.find_table(name) != nullptr || catalog_.views.count(name) != 0 ||
+      catalog_.index_tables.count(name) != 0)
+    return absl::OkStatus();
+  return error("42P01", absl::StrCat("relation \"", std::string(without_no_schema(text)), "\" does not exist"),
+               args[0]->location);
 }
 
 }  // namespace scyper::query

@@ -173,7 +173,7 @@ class Binder {
   StatusOr<BoundPtr> find_relation_text(const std::map<std::string, std::string>& texts, BoundPtr relation);
   StatusOr<BoundPtr> find_text(std::string map, BoundPtr key, int32_t location);
   StatusOr<BoundPtr> bind_object_call(const ast::FunctionCall& call, const Scope* scope);
-  Status show_objects(std::unique_ptr<BoundQuery>* query);
+  Status show_objects(std::unique_ptr<BoundQuery>* query), show_objects(std::vector<OutputColumn>* outputs);
   StatusOr<BoundPtr> bind_environment_call(const ast::FunctionCall& call, const Scope* scope);
   Status no_like_operator(std::string_view name, const std::vector<BoundPtr>& args, int32_t location) const;
   // binder_routine.cc: calls of routines
@@ -591,9 +591,9 @@ class Binder {
   };
   std::vector<CurrentRow> current_rows_;
   using TransitionTables = std::map<std::string, std::shared_ptr<CommonQuery>>;
-  TransitionTables transition_tables_;                       // of the trigger function at hand
-  std::shared_ptr<const DeclaredPartition> inserted_into_;   // by the INSERT at hand: its defaults count
-  bool allows_unpopulated_ = false, is_describing_ = false;  // is_describing_: no rights, no rows of system tables
+  TransitionTables transition_tables_;                      // of the trigger function at hand
+  std::shared_ptr<const DeclaredPartition> inserted_into_;  // by the INSERT at hand: its defaults count
+  bool allows_unpopulated_ = false, is_describing_ = false, binds_target_ = false;  // describe_view(), view_target()
   bool keep_rows_ = false;  // whole rows in the select list stay kRow: for who assigns them to a record
 };
 

@@ -576,6 +576,7 @@ StatusOr<std::unique_ptr<BoundProgram>> Binder::bind_statement(const ast::Statem
       break;
     default: {
       SCYPER_ASSIGN_OR_RETURN(program_->dml, bind_dml(statement));
+      SCYPER_RETURN_IF_ERROR(show_objects(&program_->dml->returning));
       for (const auto& output : program_->dml->returning)
         program_->columns.push_back({output.name, output.expr->type, output.expr->nullable, false});
       break;

@@ -185,6 +185,11 @@ StatusOr<std::unique_ptr<BoundDml>> Binder::bind_merge(const ast::MergeStatement
     return with_detail(sql_error("0A000", absl::StrCat("cannot execute MERGE on relation \"",
                                                        std::string(bare_name(merge.table.name.back())), "\"")),
                        "This operation is not supported for views.");
+  if (catalog_.find_partition(merge.table.name.back()) != nullptr)
+    return with_hint(
+        sql_error("0A000", absl::StrCat("MERGE into partition \"", std::string(bare_name(merge.table.name.back())),
+                                        "\" is not supported")),
+        "Use the partitioned table.");
   SCYPER_ASSIGN_OR_RETURN(dml->table, find_table(merge.table, kSelectRight));
   for (const auto& when : merge.whens)
     if (when.action != ast::MergeAction::kDoNothing)

@@ -496,7 +496,11 @@ Status Binder::show_objects(std::unique_ptr<BoundQuery>* query) {
   const auto& outputs = (*query)->outputs;
   if (std::none_of(outputs.begin(), outputs.end(), is_object)) return absl::OkStatus();
   if ((*query)->set != SetOp::kNone) wrap(query);
-  for (OutputColumn& output : (*query)->outputs) {
+  return show_objects(&(*query)->outputs);
+}
+
+Status Binder::show_objects(std::vector<OutputColumn>* outputs) {
+  for (OutputColumn& output : *outputs) {
     const auto kind = object_kind(output.expr->type);
     if (!kind.has_value() || output.hidden) continue;
     SCYPER_ASSIGN_OR_RETURN(output.expr, object_text(*kind, std::move(output.expr)));

@@ -279,7 +279,8 @@ Status Binder::bind_plain_select(const ast::SelectStatement& select, const Scope
     flatten_and(std::move(where), &query->where);
     SCYPER_RETURN_IF_ERROR(add_row_bounds(&query->where));
   }
-  use_list_lookups(query, ListUse::kQuery, [this](RelationKind kind) { return new_relation(kind, ""); });
+  if (!binds_target_)
+    use_list_lookups(query, ListUse::kQuery, [this](RelationKind kind) { return new_relation(kind, ""); });
   push_into_locking(query);
   const size_t from_count = query->from.size();
   SCYPER_RETURN_IF_ERROR(lift_select_functions(select.targets, &scope, query));

@@ -13,7 +13,17 @@ std::vector<ColumnDefault> column_defaults(const Catalog& catalog) {
   for (const auto& [name, table] : catalog.tables)
     for (uint32_t i = 0; i < storage::visible_columns(table->schema()); i++)
       if (std::string text = shown_default(catalog, table->schema(), i, false); !text.empty())
-        all.push_back({kFirst + static_cast<int64_t>(all.size()), &table->schema(), i, std::move(text)});
+        all.push_back({kFirst + static_cast<int64_t>(all.size()), &table->schema(), i, std::move(text),
+                       table_oid(table->schema())});
+  for (const auto& [name, view] : catalog.views) {
+    const auto root = view->partition == nullptr ? nullptr : catalog.find_table(view->partition->root);
+    for (uint32_t i = 0; root != nullptr && i < view->column_names.size(); i++) {
+      std::string text = shown_default(catalog, *view, i);
+      if (!text.empty())
+        all.push_back({kFirst + static_cast<int64_t>(all.size()), &root->schema(), i, std::move(text),
+                       partition_oid(*view->partition)});
+    }
+  }
   return all;
 }
 
@@ -59,7 +69,7 @@ void add_default_dependencies(const Catalog& catalog, std::vector<SystemRow>* ro
   const int64_t relations = system_table_oid("pg_class"), attrdef = system_table_oid("pg_attrdef");
   constexpr std::string_view kDraw = "nextval('";
   for (const ColumnDefault& of : column_defaults(catalog)) {
-    rows->push_back({attrdef, of.oid, 0, relations, table_oid(*of.schema), size_t{of.column} + 1, "a"});
+    rows->push_back({attrdef, of.oid, 0, relations, of.relation, size_t{of.column} + 1, "a"});
     if (!of.text.starts_with(kDraw)) continue;
     for (const auto& [name, sequence] : catalog.sequences)
       if (of.text == absl::StrCat("nextval('", without_keys(name, true), "'::regclass)"))

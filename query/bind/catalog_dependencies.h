@@ -15,6 +15,7 @@ struct ColumnDefault {
   const storage::TableSchema* schema;
   uint32_t column;
   std::string text;
+  int64_t relation = 0;
 };
 std::vector<ColumnDefault> column_defaults(const Catalog& catalog);
 

@@ -232,23 +232,15 @@ void add_index_attributes(const storage::TableSchema& schema, std::vector<System
   }
 }
 
-bool is_not_null(const Catalog& catalog, const SystemRelation& relation, size_t column) {
-  if (relation.schema != nullptr) return relation.schema->columns[column].not_null;
-  const DeclaredPartition* partition = relation.view->partition.get();
-  const auto root = partition == nullptr ? nullptr : catalog.find_table(partition->root);
-  return root != nullptr && root->schema().columns[column].not_null;
-}
-
 std::vector<SystemRow> attributes(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const auto& relation : system_relations(catalog)) {
-    const TableRules* rules = nullptr;
-    if (relation.schema != nullptr)
-      if (auto found = catalog.rules.find(relation.schema->id); found != catalog.rules.end()) rules = &found->second;
+    const bool is_partition = relation.view != nullptr && relation.view->partition != nullptr;
+    const TableRules* rules = rules_of(catalog, relation);
     for (size_t i = 0; i < relation.column_count(); i++) {
       const SqlType& type = relation.column_type(i);
       const auto* rule = rules != nullptr && i < rules->columns.size() ? &rules->columns[i] : nullptr;
-      const Identity identity = rule == nullptr ? Identity::kNone : rule->identity;
+      const Identity identity = rule == nullptr || is_partition ? Identity::kNone : rule->identity;
       const bool is_generated = rule != nullptr && !rule->generated_text.empty();
       const bool has_default =
           identity == Identity::kNone && (is_generated || !default_of_column(catalog, relation, i).empty());
@@ -274,7 +266,7 @@ std::vector<SystemRow> attributes(const Catalog& catalog) {
 std::vector<SystemRow> defaults(const Catalog& catalog) {
   std::vector<SystemRow> rows;
   for (const ColumnDefault& of : column_defaults(catalog))
-    rows.push_back({of.oid, table_oid(*of.schema), size_t{of.column} + 1, of.text});
+    rows.push_back({of.oid, of.relation, size_t{of.column} + 1, of.text});
   return rows;
 }
 
@@ -371,7 +363,7 @@ std::vector<SystemRow> constraints(const Catalog& catalog) {
                     key != nullptr ? key->deferrable : rules.is_deferrable,
                     key != nullptr ? key->deferred : rules.is_deferred,
                     true,
-                    table_oid(*constraint.schema),
+                    constraint.partition != 0 ? constraint.partition : table_oid(*constraint.schema),
                     int64_t{0},
                     constraint.index == nullptr ? int64_t{0} : index_oid(*constraint.index),
                     int64_t{0},

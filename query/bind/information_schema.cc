@@ -206,12 +206,13 @@ SystemRow column_row(const Catalog& catalog, const SystemRelation& relation, siz
   const bool is_generated = rule != nullptr && !rule->generated_text.empty();
   const storage::SequenceDefinition* sequence =
       is_identity ? identity_of(catalog, relation.schema->id, static_cast<uint32_t>(i)) : nullptr;
-  const std::string value = relation.schema == nullptr || is_identity || is_generated
+  const bool is_partition = relation.view != nullptr && relation.view->partition != nullptr;
+  const std::string value = is_partition ? shown_default(catalog, *relation.view, static_cast<uint32_t>(i))
+                            : relation.schema == nullptr || is_identity || is_generated
                                 ? std::string()
                                 : shown_default(catalog, *relation.schema, static_cast<uint32_t>(i), false);
   const Domain* domain = rule == nullptr ? nullptr : catalog.find_domain(rule->domain);
-  const bool nullable =
-      (relation.schema == nullptr || !relation.schema->columns[i].not_null) && (domain == nullptr || !domain->not_null);
+  const bool nullable = !is_not_null(catalog, relation, i) && (domain == nullptr || !domain->not_null);
   return {catalog.database.name,
           schema_name(relation.name),
           name_in_schema(relation.name),

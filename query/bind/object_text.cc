@@ -109,6 +109,14 @@ std::vector<TableConstraint> table_constraints(const Catalog& catalog) {
       all.push_back({next++, key, foreign.name, 'f', &schema, referenced_index(catalog, foreign), nullptr, &foreign,
                      foreign.columns});
   }
+  for (const auto& [key, view] : catalog.views) {
+    const auto root = view->partition == nullptr ? nullptr : catalog.find_table(view->partition->root);
+    if (root == nullptr) continue;
+    for (const auto& check : view->partition->checks)
+      all.push_back({next++, key, check.name, 'c', &root->schema(), nullptr, &check, nullptr,
+                     columns_of_expression(catalog, check.expression, {ExpressionPlace::kCondition, root, 0}),
+                     partition_oid(*view->partition)});
+  }
   return all;
 }
 
@@ -153,6 +161,16 @@ std::string shown_default(const Catalog& catalog, const storage::TableSchema& sc
   const std::string text = default_of_column(catalog, relation, column);
   if (text.empty() || text.starts_with("nextval(")) return text;
   return shown_expression(catalog, text, {ExpressionPlace::kDefault, table, column}, is_pretty);
+}
+
+std::string shown_default(const Catalog& catalog, const View& partition, uint32_t column) {
+  const auto root = catalog.find_table(partition.partition->root);
+  if (root == nullptr) return "";
+  const auto& defaults = partition.partition->defaults;
+  const auto own = defaults.find(partition.column_names[column]);
+  return own == defaults.end()
+             ? shown_default(catalog, root->schema(), column, false)
+             : shown_expression(catalog, own->second, {ExpressionPlace::kDefault, root, column}, false);
 }
 
 std::string key_definition(const Catalog& catalog, const storage::TableSchema& schema, const storage::IndexDef& index,
@@ -294,6 +312,8 @@ std::vector<ObjectComment> all_comments(const Catalog& catalog) {
     if (kind == "table") {
       if (const auto table = catalog.find_table(name); table != nullptr)
         all.push_back({table_oid(table->schema()), relations, 0, text});
+      else if (catalog.find_partition(name) != nullptr)
+        all.push_back({view_oid(catalog, name), relations, 0, text});
     } else if (kind == "view") {
       if (catalog.views.contains(name)) all.push_back({view_oid(catalog, name), relations, 0, text});
     } else if (kind == "sequence") {

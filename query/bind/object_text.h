@@ -22,6 +22,7 @@ struct TableConstraint {
   const TableRules::Check* check = nullptr;
   const ForeignKey* foreign = nullptr;
   std::vector<uint32_t> columns;
+  int64_t partition = 0;  // the number of the partition that has it alone; 0: the table has it
 };
 std::vector<TableConstraint> table_constraints(const Catalog& catalog);
 
@@ -50,6 +51,8 @@ std::string index_part_text(const Catalog& catalog, const storage::TableSchema& 
                             bool is_predicate, bool is_pretty);
 // Of a default or a generated column; empty = none.
 std::string shown_default(const Catalog& catalog, const storage::TableSchema& schema, uint32_t column, bool is_pretty);
+// The same of a partition: its own, or that of the table.
+std::string shown_default(const Catalog& catalog, const View& partition, uint32_t column);
 
 // Texts by number, or by numbers with blanks between: 1 at the end asks for pretty ones.
 std::map<std::string, std::string> index_texts(const Catalog& catalog);       // index, column or 0, pretty

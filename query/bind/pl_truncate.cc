@@ -25,6 +25,7 @@ StatusOr<std::vector<std::shared_ptr<storage::Table>>> PlBinder::truncated_table
     const ast::TruncateStatement& truncate, std::vector<std::string>* notices) {
   std::vector<std::shared_ptr<storage::Table>> tables;
   for (const auto& ref : truncate.tables) {
+    if (binder_.catalog_.find_partition(ref.name.back()) != nullptr) continue;  // bind_truncate()
     SCYPER_ASSIGN_OR_RETURN(auto table, binder_.find_table(ref, kTruncateRight));
     if (std::find(tables.begin(), tables.end(), table) == tables.end()) tables.push_back(std::move(table));
   }
@@ -77,6 +78,16 @@ Status PlBinder::bind_truncate(const ast::TruncateStatement& truncate, const plp
     step->level = "notice";
     step->options.emplace_back("message",
                                make_text_constant(make_type(TypeId::kText), std::move(text), statement.location));
+    out->push_back(std::move(step));
+  }
+  for (const auto& ref : truncate.tables) {
+    if (binder_.catalog_.find_partition(ref.name.back()) == nullptr) continue;
+    ast::DeleteStatement all;
+    all.table.name = ref.name;
+    auto step = new_step(StepKind::kDml, statement);
+    SCYPER_ASSIGN_OR_RETURN(step->dml, binder_.bind_dml(all));
+    step->dml->triggers = nullptr;
+    step->tells = Tells::kNoRows;
     out->push_back(std::move(step));
   }
   for (const auto& table : *tables) {

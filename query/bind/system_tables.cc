@@ -144,7 +144,28 @@ std::vector<SystemRelation> system_relations(const Catalog& catalog) {
   return all;
 }
 
+bool is_not_null(const Catalog& catalog, const SystemRelation& relation, size_t column) {
+  if (relation.schema != nullptr) return relation.schema->columns[column].not_null;
+  const DeclaredPartition* partition = relation.view->partition.get();
+  const auto root = partition == nullptr ? nullptr : catalog.find_table(partition->root);
+  return root != nullptr && root->schema().columns[column].not_null;
+}
+
+const TableRules* rules_of(const Catalog& catalog, const SystemRelation& relation) {
+  const DeclaredPartition* partition = relation.view == nullptr ? nullptr : relation.view->partition.get();
+  if (relation.schema == nullptr && partition == nullptr) return nullptr;
+  const auto found = catalog.rules.find(partition != nullptr ? partition->root : relation.schema->id);
+  return found == catalog.rules.end() ? nullptr : &found->second;
+}
+
 std::string default_of_column(const Catalog& catalog, const SystemRelation& relation, size_t column) {
+  const DeclaredPartition* partition = relation.view == nullptr ? nullptr : relation.view->partition.get();
+  if (partition != nullptr) {
+    if (const auto own = partition->defaults.find(relation.column_name(column)); own != partition->defaults.end())
+      return own->second;
+    const auto root = catalog.find_table(partition->root);
+    return root == nullptr ? "" : default_of_column(catalog, {{}, 0, &root->schema(), nullptr}, column);
+  }
   if (relation.schema == nullptr) return "";
   auto rules = catalog.rules.find(relation.schema->id);
   if (rules == catalog.rules.end() || column >= rules->second.columns.size()) return "";

@@ -172,6 +172,9 @@ struct SystemRelation {
 };
 std::vector<SystemRelation> system_relations(const Catalog& catalog);
 // The text of a column's default, empty = none.
+// Of a table, or of the table that has the rows of a partition; nullptr: of other relations.
+const TableRules* rules_of(const Catalog& catalog, const SystemRelation& relation);
+bool is_not_null(const Catalog& catalog, const SystemRelation& relation, size_t column);
 std::string default_of_column(const Catalog& catalog, const SystemRelation& relation, size_t column);
 
 // The btree operators of a type: pg_opclass.

@@ -187,7 +187,10 @@ Status Binder::look_behind(const View& view, std::unique_ptr<Relation> relation,
 
 StatusOr<std::shared_ptr<ViewTarget>> Binder::view_target(const View& view, const std::string& alias,
                                                           const ViewChange& change) {
-  SCYPER_ASSIGN_OR_RETURN(auto relation, view_relation(view, "", change.rights));
+  const bool saved = std::exchange(binds_target_, true);
+  auto bound = view_relation(view, "", change.rights);
+  binds_target_ = saved;
+  SCYPER_ASSIGN_OR_RETURN(auto relation, std::move(bound));
   auto target = std::make_shared<ViewTarget>();
   target->view = &view;
   target->kind = change.kind;

@@ -143,6 +143,7 @@ StatusOr<std::shared_ptr<Catalog>> Definer::execute(const ast::Statement& statem
   for (std::string& notice : result->notices)
     notice = without_keys(notice, notice.find(" cascades to ") != std::string::npos);
   SCYPER_RETURN_IF_ERROR(status);
+  if (next_ != nullptr) SCYPER_RETURN_IF_ERROR(check_partition_rules());
   if (keeps_tables_) pass_failpoints();
   drop_hot_views_without_table();
   if (is_temporary_ && next_ != nullptr) note_temporary_schemas(next_.get());

@@ -427,7 +427,11 @@ class Definer {
   Status rename_in_partitions(TableId root, const std::string& from, const std::string& to);
   static std::string renamed_in_text(const std::string& text, const std::string& from, const std::string& to);
   // definition_attach.cc
-  void delete_rows_of(const DeclaredPartition& partition);
+  Status check_not_only(const ast::TableRef& ref) const;
+  Status renew_table(TableId id);
+  void forget_in_partitions(TableId root, const std::string& column, bool with_checks);
+  Status check_partition_rules() const;
+  Status delete_rows_of(const DeclaredPartition& partition);
   void write_deletes();
   Status drop_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status erase_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
@@ -439,6 +443,8 @@ class Definer {
   std::vector<std::shared_ptr<const View>> take_partitions_of(TableId parent);
   void give_partitions(const std::vector<std::shared_ptr<const View>>& views, TableId old_parent, TableId new_parent,
                        TableId root);
+  void keep_defaults(const storage::TableSchema& schema, const TableRules& rules, DeclaredPartition* partition);
+  std::vector<std::string> indexes_to_keep(const storage::TableSchema& mine, const storage::TableSchema& theirs);
   Status take_in(const std::string& name, std::shared_ptr<DeclaredPartition> partition);
   Status detach_partition(const ast::AlterTableCommand& command, const ast::Name& parent);
   Status alter_partition(const ast::AlterTableStatement& alter);
@@ -469,6 +475,7 @@ class Definer {
   std::vector<std::string> names_;
   std::vector<SqlType> types_;
   std::string filled_view_;                        // a materialized view that rows_text_ is about
+  std::set<TableId> renewed_;                      // tables whose rows partitions have changed
   std::map<TableId, std::string> rows_to_delete_;  // of partitions that go: conditions, by table
   std::shared_ptr<storage::Table> attached_;       // rows_text_ reads it as kAttachedTable
   bool moves_rows_ = false;                        // rows_text_ moves rows of partitions: no trigger fires

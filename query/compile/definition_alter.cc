@@ -368,6 +368,7 @@ Status Definer::drop_column(const ast::AlterTableCommand& command, const std::st
                               "relation \"",
                               name, "\""),
                  -1);
+  forget_in_partitions(id, command.name, /*with_checks=*/true);
   SCYPER_RETURN_IF_ERROR(drop_rules_of(column, command, &change, result));
   SCYPER_RETURN_IF_ERROR(drop_readers(name, column, command.cascade, result));
   drop_sequences_of(id, static_cast<int>(column));
@@ -521,6 +522,7 @@ Status Definer::set_default(const ast::AlterTableCommand& command, const std::st
     return error("42601",
                  absl::StrCat("column \"", command.name, "\" of relation \"", name, "\" is a generated column"), -1);
   rule.default_text.clear();
+  forget_in_partitions(schema.id, command.name, /*with_checks=*/false);
   return command.expr == nullptr ? absl::OkStatus() : define_default(*command.expr, schema.columns[column].type, &rule);
 }
 

@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
+#include "bind/binder.h"
+#include "bind/object_text.h"
 #include "bind/partitions.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
@@ -49,10 +51,29 @@ Status Definer::check_no_key_part(const std::string& table, const std::string& c
   return Status();
 }
 
-void Definer::delete_rows_of(const DeclaredPartition& partition) {
-  if (is_repeated_) return;  // the log has them
+Status Definer::check_not_only(const ast::TableRef& ref) const {
+  const std::string& name = ref.name.back();
+  const DeclaredPartition* partition = old_->find_partition(name);
+  const auto table = old_->find_table(name);
+  const bool is_divided = partition != nullptr ? static_cast<bool>(partition->partitioning)
+                                               : table != nullptr && partitioning_of(*old_, table->schema().id);
+  if (!ref.only || !is_divided) return Status();
+  return with_hint(error("42809", "cannot truncate only a partitioned table", -1),
+                   "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly.");
+}
+
+// What changes the rows of a table changes a new one: a transaction that is taken back leaves the old one as it was.
+Status Definer::renew_table(TableId id) {
+  if (!renewed_.insert(id).second) return Status();
+  return apply_change(begin_change(next().find_table(id), next().rules[id]));
+}
+
+Status Definer::delete_rows_of(const DeclaredPartition& partition) {
+  SCYPER_RETURN_IF_ERROR(renew_table(partition.root));
+  if (is_repeated_) return Status();  // the log has them
   auto& conditions = rows_to_delete_[partition.root];
   absl::StrAppend(&conditions, conditions.empty() ? "" : " OR ", "(", partition_condition(next(), partition), ")");
+  return Status();
 }
 
 // One statement for all tables that lose rows.
@@ -75,7 +96,7 @@ Status Definer::drop_partition(const std::string& name, const ast::DropStatement
   const auto partition = next().views[name]->partition;
   for (const View* view : partitions_of(next(), partition->id))
     SCYPER_RETURN_IF_ERROR(erase_partition(std::string(view->name), drop, result));
-  delete_rows_of(*partition);
+  SCYPER_RETURN_IF_ERROR(delete_rows_of(*partition));
   SCYPER_RETURN_IF_ERROR(erase_partition(name, drop, result));
   remake_partitions(partition->root);
   return Status();
@@ -173,20 +194,62 @@ void Definer::give_partitions(const std::vector<std::shared_ptr<const View>>& vi
   remake_partitions(root);
 }
 
+// Defaults of a table that becomes a partition, where they are not the partitioned table's.
+void Definer::keep_defaults(const storage::TableSchema& schema, const TableRules& rules, DeclaredPartition* partition) {
+  const auto root = next().find_table(partition->root);
+  const TableRules& theirs = next().rules[partition->root];
+  for (size_t c = 0; c < storage::visible_columns(schema); c++) {
+    const std::string& text = rules.columns[c].default_text;
+    const int column = find_column(root->schema(), schema.columns[c].name);
+    const bool draws = text.starts_with("\" nextval\"(");
+    if (draws || text == theirs.columns[static_cast<size_t>(column)].default_text) continue;
+    partition->defaults[schema.columns[c].name] = text.empty() ? "NULL" : text;
+  }
+}
+
+// Those of a table that becomes a partition, but those that the partitioned table has, too.
+std::vector<std::string> Definer::indexes_to_keep(const storage::TableSchema& mine,
+                                                  const storage::TableSchema& theirs) {
+  const auto names = [](const storage::TableSchema& schema, const storage::IndexDef& index) {
+    std::vector<std::string> all;
+    for (const uint32_t c : index.columns) all.push_back(schema.columns[c].name);
+    return all;
+  };
+  std::vector<std::string> kept;
+  for (const storage::IndexDef& index : mine.indexes) {
+    const bool is_known = std::any_of(theirs.indexes.begin(), theirs.indexes.end(), [&](const auto& other) {
+      return other.unique >= index.unique && !other.partial && !index.partial &&
+             names(theirs, other) == names(mine, index);
+    });
+    if (!is_known) kept.push_back(index_source(next(), mine, index));
+  }
+  return kept;
+}
+
 // The table's rows become rows of the partitioned table.
 Status Definer::take_in(const std::string& name, std::shared_ptr<DeclaredPartition> partition) {
   ast::DropStatement drop;  // foreign keys and views that need the table keep it from going
   drop.object = ast::ObjectKind::kTable;
   drop.objects.emplace_back().name = {name};
   ResultSet ignored;
+  SCYPER_RETURN_IF_ERROR(renew_table(partition->root));
   attached_ = next().find_table(name);
   const TableRules rules = next().rules[attached_->schema().id];
   const Access access = rules.access;
   const TableId old = attached_->schema().id, root_id = partition->root;
   partition->partitioning = rules.partitioning;
   const auto below = take_partitions_of(old);
-  for (const auto& check : rules.checks) partition->checks.push_back({check.name, check.expression});
-  SCYPER_RETURN_IF_ERROR(drop_table(name, drop, &ignored));
+  const auto& known = next().rules[root_id].checks;
+  for (const auto& check : rules.checks)
+    if (std::none_of(known.begin(), known.end(), [&](const auto& k) { return k.expression == check.expression; }))
+      partition->checks.push_back(check);
+  keep_defaults(attached_->schema(), rules, partition.get());
+  const std::vector<std::string> indexes = indexes_to_keep(attached_->schema(), next().find_table(root_id)->schema());
+  SCYPER_RETURN_IF_ERROR(drop_references(old, name, drop, &ignored));
+  for (const auto& index : attached_->schema().indexes) next().index_tables.erase(index.name);
+  drop_sequences_of(old, -1);
+  next().rules.erase(old);
+  next().tables.erase(name);
   const storage::TableSchema& schema = next().find_table(partition->root)->schema();
   const std::string columns = list_of_given_columns(schema, next().rules[schema.id]), root = schema.name;
   add_partition(name, std::move(partition));
@@ -195,6 +258,12 @@ Status Definer::take_in(const std::string& name, std::shared_ptr<DeclaredPartiti
   const TableId id = view->partition->id;
   next().views[name] = std::move(view);
   give_partitions(below, old, id, root_id);
+  for (const std::string& text : indexes) {
+    SCYPER_ASSIGN_OR_RETURN(auto statements, parse_sql(text, TextOf::kSystem));
+    const auto made = next().views[name]->partition;
+    SCYPER_RETURN_IF_ERROR(create_partition_index(node_as<ast::CreateIndexStatement>(*statements[0]), *made, &ignored));
+  }
+  SCYPER_RETURN_IF_ERROR(check_views(name));
   if (is_repeated_) return Status();
   rows_text_ = absl::StrCat("INSERT INTO ", quote_identifier(root), " (", columns, ") OVERRIDING SYSTEM VALUE SELECT ",
                             columns, " FROM ", quote_identifier(std::string(kAttachedTable)));
@@ -217,6 +286,7 @@ Status Definer::detach_partition(const ast::AlterTableCommand& command, const as
   }
   const auto view = known->second;
   const DeclaredPartition& partition = *view->partition;
+  SCYPER_RETURN_IF_ERROR(renew_table(partition.root));
   const std::string condition = partition_condition(next(), partition);
   const storage::TableSchema& schema = next().find_table(partition.root)->schema();
   const std::string columns = list_of_given_columns(schema, next().rules[schema.id]), root = schema.name;
@@ -231,6 +301,7 @@ Status Definer::detach_partition(const ast::AlterTableCommand& command, const as
   TableRules& rules = next().rules[next().find_table(name)->schema().id];
   rules.access = view->access;
   rules.partitioning = partition.partitioning;
+  rules.foreign_keys = next().rules[partition.root].foreign_keys;
   const TableId id = next().find_table(name)->schema().id;
   give_partitions(below, partition.id, id, id);
   for (const DeclaredPartition::Check& check : partition.checks) rules.checks.push_back({check.name, check.expression});
@@ -246,6 +317,51 @@ Status Definer::detach_partition(const ast::AlterTableCommand& command, const as
 
 Status Definer::alter_partition(const ast::AlterTableStatement& alter) {
   for (const auto& command : alter.commands) SCYPER_RETURN_IF_ERROR(alter_partition(command, alter.table.name));
+  return Status();
+}
+
+// What partitions say of a column themselves goes: its default; with_checks: what reads it, too.
+void Definer::forget_in_partitions(TableId root, const std::string& column, bool with_checks) {
+  const auto table = next().find_table(root);
+  const int position = find_column(table->schema(), column);
+  for (const View* old : partitions_below(next(), root)) {
+    auto partition = std::make_shared<DeclaredPartition>(*old->partition);
+    partition->defaults.erase(column);
+    if (with_checks)
+      std::erase_if(partition->checks, [&](const CheckRule& check) {
+        return reads_column(table->schema(), check.expression, static_cast<uint32_t>(position));
+      });
+    auto view = std::make_shared<View>(*old);
+    view->partition = std::move(partition);
+    const std::string name = view->name;
+    next().views[name] = std::move(view);
+  }
+}
+
+// What partitions say of their rows themselves still has all that it needs.
+Status Definer::check_partition_rules() const {
+  for (const auto& [name, view] : next_->views) {
+    if (view->partition == nullptr) continue;
+    const auto table = next_->find_table(view->partition->root);
+    const auto needs = [&, &name = name](const Status& why) {
+      return with_detail(
+          error("2BP01", absl::StrCat("cannot change what partition \"", std::string(bare_name(name)), "\" depends on"),
+                -1),
+          absl::StrCat("Its checks and defaults would fail: ", std::string(why.message())));
+    };
+    for (const CheckRule& check : view->partition->checks) {
+      SCYPER_ASSIGN_OR_RETURN(const auto expr, parse_expression(check.expression, TextOf::kSystem));
+      Binder binder(*next_, check.expression);
+      if (const Status status = binder.bind_check(*expr, table).status(); !status.ok()) return needs(status);
+    }
+    for (const auto& [column, text] : view->partition->defaults) {
+      const int position = find_column(table->schema(), column);
+      SCYPER_ASSIGN_OR_RETURN(const auto expr, parse_expression(text, TextOf::kSystem));
+      Binder binder(*next_, text);
+      const SqlType type = table->schema().columns[static_cast<size_t>(position)].type;
+      if (const Status status = binder.bind_constant(*expr, type).status(); !status.ok()) return needs(status);
+    }
+  }
   return Status();
 }
 

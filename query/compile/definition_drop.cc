@@ -179,9 +179,9 @@ Status Definer::truncate(const ast::TruncateStatement& truncate, ResultSet* resu
   for (const auto& ref : truncate.tables) {
     if (old_->has_foreign_table(ref.name.back()))
       return error("0A000", absl::StrCat("cannot truncate foreign table \"", ref.name.back(), "\""), -1);
+    SCYPER_RETURN_IF_ERROR(check_not_only(ref));
     if (const DeclaredPartition* partition = old_->find_partition(ref.name.back()); partition != nullptr) {
-      delete_rows_of(*partition);
-      next();
+      SCYPER_RETURN_IF_ERROR(delete_rows_of(*partition));
       continue;
     }
     SCYPER_RETURN_IF_ERROR(find_table(ref.name).status());

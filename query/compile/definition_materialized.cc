@@ -34,6 +34,7 @@ std::string Definer::relation_word(const std::string& name) const {
 }
 
 Status Definer::check_table_kind(const std::string& name, bool is_materialized) const {
+  if (!is_materialized && old_->find_partition(name) != nullptr) return absl::OkStatus();
   SCYPER_RETURN_IF_ERROR(find_table({name}).status());
   if ((old_->find_materialized_view(name) != nullptr) == is_materialized) return absl::OkStatus();
   return error("42809", absl::StrCat("\"", name, "\" is not a ", is_materialized ? "materialized view" : "table"), -1);

@@ -323,6 +323,9 @@ Status Definer::create_partition(const ast::CreateTableStatement& create) {
   const std::string& name = create.table.name.back();
   SCYPER_ASSIGN_OR_RETURN(const auto ids, partitioned_relation(create.parent.name, create.parent.location));
   SCYPER_RETURN_IF_ERROR(check_persistence(name, create.parent.name.back()));
+  if (create.on_commit != ast::OnCommit::kPreserveRows)
+    return with_hint(error("0A000", "ON COMMIT of one partition is not supported", -1),
+                     "Use ON COMMIT of the partitioned table.");
   auto partition = std::make_shared<DeclaredPartition>();
   std::tie(partition->parent, partition->root) = ids;
   SCYPER_ASSIGN_OR_RETURN(partition->bound,

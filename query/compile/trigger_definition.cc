@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/object_name.h"
 #include "bind/binder.h"
+#include "bind/partitions.h"
 #include "compile/definition.h"
 #include "parse/printer.h"
 
@@ -109,6 +111,15 @@ Status Definer::create_trigger(const ast::CreateTriggerStatement& create, Result
   trigger->columns = create.columns;
   trigger->arguments = create.arguments;
   SCYPER_RETURN_IF_ERROR(check_transitions(create, trigger.get()));
+  const bool is_partition = old_->find_partition(relation) != nullptr;
+  if (create.per_row && !create.transitions.empty() &&
+      (is_partition || (table != nullptr && partitioning_of(*old_, table->schema().id))))
+    return is_partition
+               ? error("0A000", "ROW triggers with transition tables are not supported on partitions", -1)
+               : with_detail(
+                     error("0A000", absl::StrCat("\"", std::string(bare_name(relation)), "\" is a partitioned table"),
+                           -1),
+                     "ROW triggers with transition tables are not supported on partitioned tables.");
   SCYPER_RETURN_IF_ERROR(check_constraint_trigger(create, trigger.get()));
   if (create.on_truncate) return error("0A000", "triggers of TRUNCATE are not supported", create.location);
   if (create.when != nullptr) {

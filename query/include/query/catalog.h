@@ -156,10 +156,7 @@ enum class Identity : uint8_t { kNone, kByDefault, kAlways };
 
 // Rules of a table that storage does not know of, as SQL text.
 struct TableRules {
-  struct Check {
-    std::string name;
-    std::string expression;
-  };
+  using Check = CheckRule;
   struct Column {
     std::string default_text;    // empty = NULL
     std::string generated_text;  // GENERATED ALWAYS AS (...) STORED

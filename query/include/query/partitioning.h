@@ -43,12 +43,14 @@ struct PartitionBound {
   std::vector<Value> from, to;  // FROM (...) TO (...): as many as there are keys
 };
 
+struct CheckRule {
+  std::string name;
+  std::string expression;  // SQL
+};
+
 // What makes a view a partition. Immutable.
 struct DeclaredPartition {
-  struct Check {
-    std::string name;
-    std::string expression;
-  };
+  using Check = CheckRule;
   TableId id;      // a number of its own
   TableId root;    // the table that has the rows
   TableId parent;  // the root, or a partition that is partitioned itself

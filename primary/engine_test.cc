@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 
 #include <atomic>
 #include <chrono>
@@ -65,6 +66,7 @@ TEST(EngineTest, TextsThatDifferInLiteralsShareAProgram) {
 
 TEST(EngineTest, SharedProgramsEndWithTheirCatalog) {
   Bank bank;
+  const std::map<std::string, int> widths = {{"integer", 1}, {"text", 2}, {"numeric(6, 2)", 4}, {"char(4)", 2}};
   for (const char* type : {"integer", "text", "numeric(6, 2)", "char(4)"}) {
     ASSERT_TRUE(bank.run("CREATE TABLE v (k integer PRIMARY KEY, a " + std::string(type) + ")").ok());
     for (int i = 0; i < 4; ++i) {
@@ -73,6 +75,10 @@ TEST(EngineTest, SharedProgramsEndWithTheirCatalog) {
       EXPECT_EQ(bank.tag_of("SELECT * FROM v WHERE a = '" + number + "' AND k = " + number), "SELECT 1") << type;
     }
     EXPECT_EQ(bank.value_of("SELECT count(*) FROM v WHERE a > '0'"), 3) << type;
+    // the literal is read as the column's type of now, not of the table before
+    for (const char* number : {"1", "2", "3"})
+      EXPECT_EQ(bank.tag_of(std::string("UPDATE v SET a = '0") + number + "' WHERE k = " + number), "UPDATE 1") << type;
+    EXPECT_EQ(bank.value_of("SELECT length(a::text) FROM v WHERE k = 3"), widths.at(type)) << type;
     ASSERT_TRUE(bank.run("DROP TABLE v").ok());
   }
 }

@@ -181,6 +181,12 @@ StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::prepare_stat
                                                                                       Companions companions) {
   auto known = statements_.find(sql);
   if (known != nullptr && make_ready(*known, companions)) return known;
+  return prepare_anew(sql, known, companions);
+}
+
+// With the types that its parameters have by the catalog of now.
+StatusOr<std::shared_ptr<const PreparedStatement>> PartitionEngine::prepare_anew(
+    std::string_view sql, const std::shared_ptr<const PreparedStatement>& known, Companions companions) {
   SCYPER_ASSIGN_OR_RETURN(auto prepared, database_->prepare(sql));
   SCYPER_ASSIGN_OR_RETURN(auto statement,
                           PreparedStatement::create(std::move(prepared), database_, &environment_.retired,
@@ -218,7 +224,8 @@ bool PartitionEngine::searches_alike(const PreparedStatement& a, const PreparedS
 void PartitionEngine::share(const PreparedStatement& seen, uint64_t catalog_version, AdHoc* ad_hoc,
                             Companions companions) {
   SharedStatements::Found found{SharedStatements::State::kRefused, nullptr};
-  auto statement = prepare_statement(ad_hoc->text.text, companions);
+  // a statement of this text from before a definition reads the literals as other types
+  auto statement = prepare_anew(ad_hoc->text.text, statements_.find(ad_hoc->text.text), companions);
   // the next one of this form may have more time or memory
   if (sqlstate_of(statement.status()) == "57014" || sqlstate_of(statement.status()) == "53200") return;
   if (statement.ok()) {

@@ -143,6 +143,9 @@ class PartitionEngine final : public Engine {
   enum class Companions : uint8_t { kBuild, kRequest };
   StatusOr<std::shared_ptr<const PreparedStatement>> prepare_statement(std::string_view sql,
                                                                        Companions companions = Companions::kBuild);
+  StatusOr<std::shared_ptr<const PreparedStatement>> prepare_anew(std::string_view sql,
+                                                                  const std::shared_ptr<const PreparedStatement>& known,
+                                                                  Companions companions);
   // A text without parameters and what its literals became; nothing is shared where `values` stays empty.
   struct AdHoc {
     std::shared_ptr<const PreparedStatement> statement;

@@ -97,14 +97,14 @@ def psql_of(conninfo):
 
 
 def answers(psql, expressions):
-    """For each expression "type|value" or "ERROR: SQLSTATE"."""
+    """For each expression "type|value" or "ERROR: SQLSTATE". Notices are left out: PostgreSQL says them again when it folds constants."""
     script = "\n".join(f"\\echo @{i}\nSELECT pg_typeof(x), x::text FROM (SELECT {expression} AS x) s;" for i, expression in enumerate(expressions))
     found = dict.fromkeys(range(len(expressions)), "")
     at = None
     for line in psql(script).splitlines():
         if line.startswith("@") and line[1:].isdigit():
             at = int(line[1:])
-        elif at is not None:
+        elif at is not None and not re.match(r"^psql:[^ ]+ NOTICE: ", line):
             found[at] += re.sub(r"^psql:[^ ]+ ERROR: +", "ERROR ", line) + "\n"
     return [found[i].strip() for i in range(len(expressions))]
 

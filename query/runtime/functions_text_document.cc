@@ -58,10 +58,10 @@ int32_t check_parser(ExecContext* c, const Datum& name) {
   return c->fail("42704", "text search parser \"" + std::string(text) + "\" does not exist");
 }
 
-std::vector<Token> tokens_of(std::string_view text) {
-  std::vector<Token> tokens;
+std::vector<TextToken> tokens_of(std::string_view text) {
+  std::vector<TextToken> tokens;
   TextParser parser(text);
-  for (Token token; parser.next(&token);) tokens.push_back(token);
+  for (TextToken token; parser.next(&token);) tokens.push_back(token);
   return tokens;
 }
 
@@ -71,13 +71,13 @@ int32_t give_debug(ExecContext* c, const Datum* args, int64_t count, Datum* out,
   const TextConfiguration* configuration = nullptr;
   if (const int32_t outcome = find_configuration(c, count > 1 ? &args[0] : nullptr, &configuration); outcome != 0)
     return outcome;
-  const std::vector<Token> tokens = tokens_of(text_of(args[count - 1]));
+  const std::vector<TextToken> tokens = tokens_of(text_of(args[count - 1]));
   return give_list(c, out, TypeId::kText, tokens.size(), [&](size_t i, Datum* element) {
     return give_one(tokens[i], configuration->dictionary(tokens[i].type), element);
   });
 }
 
-const TokenTypeInfo& info_of(const Token& token) { return token_types()[static_cast<size_t>(token.type) - 1]; }
+const TokenTypeInfo& info_of(const TextToken& token) { return token_types()[static_cast<size_t>(token.type) - 1]; }
 
 extern "C" {
 
@@ -131,12 +131,12 @@ SCYPER_FUNCTION(ts_token_descriptions) {
 }
 SCYPER_FUNCTION(ts_parse_types) {
   if (const int32_t outcome = check_parser(c, args[0]); outcome != 0) return outcome;
-  const std::vector<Token> tokens = tokens_of(text_of(args[1]));
+  const std::vector<TextToken> tokens = tokens_of(text_of(args[1]));
   return give_list(c, out, TypeId::kInt4, tokens.size(),
                    [&](size_t i, Datum* element) { return give(element, static_cast<int64_t>(tokens[i].type)); });
 }
 SCYPER_FUNCTION(ts_parse_tokens) {
-  const std::vector<Token> tokens = tokens_of(text_of(args[1]));
+  const std::vector<TextToken> tokens = tokens_of(text_of(args[1]));
   return give_list(c, out, TypeId::kText, tokens.size(),
                    [&](size_t i, Datum* element) { return give_copy(c, element, tokens[i].text); });
 }
@@ -147,33 +147,33 @@ SCYPER_FUNCTION(current_text_configuration) {
   return outcome != 0 ? outcome : give(out, configuration->oid);
 }
 SCYPER_FUNCTION(ts_debug_aliases) {
-  return give_debug(c, args, count, out, [](const Token& token, const TextDictionary*, Datum* element) {
+  return give_debug(c, args, count, out, [](const TextToken& token, const TextDictionary*, Datum* element) {
     return give(element, info_of(token).alias);
   });
 }
 SCYPER_FUNCTION(ts_debug_descriptions) {
-  return give_debug(c, args, count, out, [](const Token& token, const TextDictionary*, Datum* element) {
+  return give_debug(c, args, count, out, [](const TextToken& token, const TextDictionary*, Datum* element) {
     return give(element, info_of(token).description);
   });
 }
 SCYPER_FUNCTION(ts_debug_tokens) {
-  return give_debug(c, args, count, out, [c](const Token& token, const TextDictionary*, Datum* element) {
+  return give_debug(c, args, count, out, [c](const TextToken& token, const TextDictionary*, Datum* element) {
     return give_copy(c, element, token.text);
   });
 }
 SCYPER_FUNCTION(ts_debug_dictionary_lists) {
-  return give_debug(c, args, count, out, [c](const Token&, const TextDictionary* dictionary, Datum* element) {
+  return give_debug(c, args, count, out, [c](const TextToken&, const TextDictionary* dictionary, Datum* element) {
     return give_copy(c, element, "{" + std::string(dictionary == nullptr ? "" : dictionary->name) + "}");
   });
 }
 SCYPER_FUNCTION(ts_debug_dictionaries) {
-  return give_debug(c, args, count, out, [](const Token&, const TextDictionary* dictionary, Datum* element) {
+  return give_debug(c, args, count, out, [](const TextToken&, const TextDictionary* dictionary, Datum* element) {
     return dictionary == nullptr ? give_null(element) : give(element, dictionary->name);
   });
 }
 // Texts of arrays, as of unnest(tsvector).
 SCYPER_FUNCTION(ts_debug_lexemes) {
-  return give_debug(c, args, count, out, [c](const Token& token, const TextDictionary* dictionary, Datum* element) {
+  return give_debug(c, args, count, out, [c](const TextToken& token, const TextDictionary* dictionary, Datum* element) {
     if (dictionary == nullptr) return give_null(element);
     const std::string lexeme = lexeme_of(*dictionary, token.text);
     std::string quoted;

@@ -120,7 +120,7 @@ namespace {
 // --- the words of the text ---
 
 struct HeadlineWord {
-  Token token;
+  TextToken token;
   int position = 0;  // among those that are indexed
   int item = -1;     // of the query, -1: the query has no such lexeme
   // Another entry for the word before: of another item of the query.
@@ -183,7 +183,7 @@ class HeadlineMaker {
   void read(std::string_view text) {
     TextParser parser(text);
     int position = 0;
-    for (Token token; parser.next(&token);) {
+    for (TextToken token; parser.next(&token);) {
       poll_work();
       if (token.text.size() > kLexemeBytesMax) continue;
       words_.push_back({token});

@@ -58,7 +58,7 @@ size_t TextParser::skip_url_path(size_t i) const {
   return i;
 }
 
-bool TextParser::next(Token* token) {
+bool TextParser::next(TextToken* token) {
   if (at_ >= text_.size()) return false;
   Found found;
   const Mode mode = mode_;

@@ -43,7 +43,7 @@ struct TokenTypeInfo {
 };
 std::span<const TokenTypeInfo> token_types();
 
-struct Token {
+struct TextToken {
   TokenType type = TokenType::kNone;
   std::string_view text;
 };
@@ -52,7 +52,7 @@ struct Token {
 class TextParser {
  public:
   explicit TextParser(std::string_view text) : text_(text) {}
-  bool next(Token* token);  // false: the end
+  bool next(TextToken* token);  // false: the end
 
  private:
   // A token that would begin where the parser stands.

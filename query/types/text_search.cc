@@ -8,7 +8,7 @@ namespace scyper::query {
 
 void DocumentReader::read(std::string_view text) {
   TextParser parser(text);
-  Token token;
+  TextToken token;
   while (parser.next(&token)) {
     poll_work();
     const TextDictionary* dictionary = configuration_.dictionary(token.type);

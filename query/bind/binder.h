@@ -441,7 +441,7 @@ class Binder {
   Status check_rights(const View& view, uint16_t rights) const;
   Status check_rights(const Routine& routine) const;
   Status check_reads(const BoundDml& dml) const;
-  void show_failing_row(BoundDml* dml) const;
+  void note_failing_row(BoundDml* dml) const;
   Status add_relation(std::unique_ptr<Relation> relation, Scope* scope, BoundQuery* query, JoinType join,
                       int32_t location);
   // binder_dml.cc

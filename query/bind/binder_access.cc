@@ -113,7 +113,7 @@ Status Binder::check_reads(const BoundDml& dml) const {
 }
 
 // Errors tell no more of a row than the role may read. It knows what the statement itself gives.
-void Binder::show_failing_row(BoundDml* dml) const {
+void Binder::note_failing_row(BoundDml* dml) const {
   const storage::TableSchema& schema = dml->table->schema();
   FailingRow& row = dml->failing_row;
   row.before = "Failing row contains (";
@@ -128,6 +128,12 @@ void Binder::show_failing_row(BoundDml* dml) const {
   for (size_t i = 0; i < row.columns.size(); i++)
     absl::StrAppend(&row.before, i == 0 ? "" : ", ", schema.columns[row.columns[i]].name);
   row.before += ") = (";
+}
+
+void show_failing_row(const BoundDml& dml, RowCheck* check) {
+  check->detail_before = dml.failing_row.before;
+  check->detail_after = ").";
+  check->detail_columns = dml.failing_row.columns;
 }
 
 }  // namespace scyper::query

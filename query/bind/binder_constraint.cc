@@ -43,12 +43,6 @@ std::string names_of(const storage::TableSchema& schema, const std::vector<uint3
   return text;
 }
 
-bool assigns_any(const BoundDml& dml, const std::vector<uint32_t>& columns) {
-  return std::any_of(dml.assignments.begin(), dml.assignments.end(), [&](const ColumnAssignment& assignment) {
-    return std::find(columns.begin(), columns.end(), assignment.column) != columns.end();
-  });
-}
-
 void add_columns(const std::vector<uint32_t>& columns, std::vector<uint32_t>* to) {
   for (uint32_t column : columns)
     if (std::find(to->begin(), to->end(), column) == to->end()) to->push_back(column);
@@ -116,6 +110,19 @@ RowCheck duplicate_check(const storage::TableSchema& schema, const storage::Inde
 }
 
 }  // namespace
+
+bool assigns_any(const BoundDml& dml, const std::vector<uint32_t>& columns) {
+  return std::any_of(dml.assignments.begin(), dml.assignments.end(), [&](const ColumnAssignment& assignment) {
+    return std::find(columns.begin(), columns.end(), assignment.column) != columns.end();
+  });
+}
+
+bool may_change(const BoundDml& dml, const BoundExpr& expr, uint32_t row) {
+  if (dml.kind != DmlKind::kUpdate) return true;
+  std::set<uint32_t> read;
+  collect_columns(expr, row, &read);
+  return assigns_any(dml, {read.begin(), read.end()});
+}
 
 // While it lives, the binder reads a text of the catalog: no variables, parameters or common tables of the statement.
 class Binder::InnerText {
@@ -320,7 +327,7 @@ const Relation* Binder::row_relation(std::unique_ptr<Relation>* row, const Bound
 
 Status Binder::bind_constraints(BoundDml* dml) {
   const TableRules* rules = rules_of(dml->table->schema());
-  if (dml->kind != DmlKind::kDelete) show_failing_row(dml);
+  if (dml->kind != DmlKind::kDelete) note_failing_row(dml);
   SCYPER_RETURN_IF_ERROR(bind_view_checks(dml));
   const bool has_view_query = std::any_of(dml->references.begin(), dml->references.end(), [](const RowCheck& check) {
     return subquery_of(*check.condition) != nullptr;
@@ -399,18 +406,12 @@ Status Binder::bind_checks(const TableRules& rules, BoundDml* dml) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, bind_rule(check.expression, row, "check constraints"));
     SCYPER_ASSIGN_OR_RETURN(condition, coerce_boolean(std::move(condition), "CHECK"));
     RowCheck bound;
-    if (dml->kind == DmlKind::kUpdate) {
-      std::set<uint32_t> read;
-      collect_columns(*condition, row->id, &read);
-      if (!assigns_any(*dml, {read.begin(), read.end()})) continue;  // held before, holds now
-    }
+    if (!may_change(*dml, *condition, row->id)) continue;  // held before, holds now
     bound.condition = std::move(condition);
     bound.sqlstate = "23514";
     bound.message =
         absl::StrCat("new row for relation \"", schema.name, "\" violates check constraint \"", check.name, "\"");
-    bound.detail_before = dml->failing_row.before;
-    bound.detail_after = ").";
-    bound.detail_columns = dml->failing_row.columns;
+    show_failing_row(*dml, &bound);
     dml->checks.push_back(std::move(bound));
   }
   return absl::OkStatus();

@@ -164,17 +164,12 @@ StatusOr<std::unique_ptr<Relation>> Binder::named_relation(const ast::TableRef& 
     SCYPER_RETURN_IF_ERROR(check_rights(*view->second, kSelectRight));
     return foreign_relation(*view->second, std::move(alias));
   }
-  const auto no_rows = [&] {  // ONLY of a partitioned table: the rows are its partitions'
+  if (ref.only && partitioning_of(catalog_, ref.name.back()))  // the rows are its partitions'
     return options_relation(absl::StrCat("SELECT * FROM ", quote_identifier(ref.name.back()), " WHERE false"),
                             alias.empty() ? std::string(bare_name(ref.name.back())) : alias, nullptr);
-  };
-  const DeclaredPartition* partition =
-      view == catalog_.views.end() ? nullptr : catalog_.find_partition(ref.name.back());
-  if (ref.only && partition != nullptr && partition->partitioning) return no_rows();
   if (view != catalog_.views.end() && (schema.empty() || schema == "public"))
     return view_relation(*view->second, alias);
   SCYPER_ASSIGN_OR_RETURN(auto table, find_table(ref, kSelectRight));
-  if (ref.only && partitioning_of(catalog_, table->schema().id)) return no_rows();
   if (const MaterializedView* rows = catalog_.find_materialized_view(table->schema().name);
       rows != nullptr && !rows->is_populated && !allows_unpopulated_)
     return with_hint(error("55000",

@@ -13,6 +13,7 @@
 #include "bind/text_search_sets.h"
 #include "parse/sql_parser.h"
 #include "plan/access_path.h"
+#include "query/error_status.h"
 #include "storage/json_text_type.h"
 
 // Functions that return rows: in FROM, and in the select list, where they become an item of FROM beside the others.
@@ -393,7 +394,7 @@ void name_set_columns(const std::string& name, size_t first, Relation* relation,
   }
 }
 
-// Of a relation that with_arrays() has made.
+// The relation is one that with_arrays() has made.
 void set_array_types(const std::vector<size_t>& array_columns, const ArrayTypes& types, Relation* relation) {
   for (size_t i = 0; i < array_columns.size(); i++) {
     relation->columns[array_columns[i]].type = types[i];
@@ -449,16 +450,6 @@ std::unique_ptr<Relation> Binder::with_arrays(std::unique_ptr<Relation> relation
   return outer;
 }
 
-namespace {
-// Of a text that nobody has written.
-Status without_place(const Status& status) {
-  Status plain = sql_error(sqlstate_of(status), std::string(status.message()));
-  if (std::string detail = detail_of(status); !detail.empty()) plain = with_detail(plain, detail);
-  if (std::string hint = hint_of(status); !hint.empty()) plain = with_hint(plain, hint);
-  return plain;
-}
-}  // namespace
-
 Status Binder::bind_any_from_function(const ast::FromFunction& item, Scope* scope, BoundQuery* query, JoinType join) {
   SCYPER_ASSIGN_OR_RETURN(const ast::FunctionCall* call, routine_in_from(item, scope));
   if (call != nullptr) return bind_routine_from(item, *call, scope, query, join);
@@ -473,7 +464,7 @@ Status Binder::bind_from_function(const ast::FromFunction& item, Scope* scope, B
     const std::string& alias = item.alias.name;
     auto made = query_relation(node_as<ast::SelectStatement>(*statements[0]),
                                alias.empty() ? name_of_target(*item.functions[0]) : alias, scope);
-    if (!made.ok()) return without_place(made.status());
+    if (!made.ok()) return without_position(made.status());
     relation = *std::move(made);
     for (size_t c = 0; c < columns.size(); c++) {
       if (!is_string(columns[c].type.id)) continue;

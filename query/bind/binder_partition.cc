@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
@@ -7,9 +6,8 @@
 #include "bind/make.h"
 #include "bind/partitions.h"
 #include "bind/view_target.h"
-#include "plan/expressions.h"
 
-// What partitions (PARTITION BY RANGE, LIST) ask of rows that are inserted or updated.
+// The checks that partitions (PARTITION BY RANGE, LIST) add to INSERT and UPDATE.
 namespace scyper::query {
 
 namespace {
@@ -56,9 +54,7 @@ Status Binder::bind_partition_checks(BoundDml* dml) {
   const DeclaredPartition* named = dml->through == nullptr ? nullptr : dml->through->view->partition.get();
   std::vector<Placement> all;
   const auto with_row = [&](RowCheck check) {
-    check.detail_before = dml->failing_row.before;
-    check.detail_after = ").";
-    check.detail_columns = dml->failing_row.columns;
+    show_failing_row(*dml, &check);
     return check;
   };
   if (named != nullptr)
@@ -77,7 +73,7 @@ Status Binder::bind_partition_checks(BoundDml* dml) {
   for (const View* view : partitions_below(catalog_, schema.id)) {
     const DeclaredPartition& partition = *view->partition;
     if (partition.partitioning && partition.id != top) must_be_placed(partition.id, view->name, &partition);
-    for (const DeclaredPartition::Check& check : partition.checks)
+    for (const CheckRule& check : partition.checks)
       all.push_back({if_in(catalog_, &partition, absl::StrCat("(", check.expression, ") IS NOT FALSE")),
                      with_row(refusal(absl::StrCat("new row for relation \"", shown_name(view->name),
                                                    "\" violates check constraint \"", check.name, "\"")))});
@@ -85,13 +81,7 @@ Status Binder::bind_partition_checks(BoundDml* dml) {
   const Relation* row = row_relation(&dml->new_row, *dml, schema.name);
   for (Placement& placement : all) {
     SCYPER_ASSIGN_OR_RETURN(BoundPtr condition, bind_rule(placement.condition, row, "check constraints"));
-    if (dml->kind == DmlKind::kUpdate) {
-      std::set<uint32_t> read;
-      collect_columns(*condition, row->id, &read);
-      const bool changes = std::any_of(dml->assignments.begin(), dml->assignments.end(),
-                                       [&](const auto& assignment) { return read.contains(assignment.column); });
-      if (!changes) continue;  // held before, holds now
-    }
+    if (!may_change(*dml, *condition, row->id)) continue;  // held before, holds now
     placement.check.condition = std::move(condition);
     dml->checks.push_back(std::move(placement.check));
   }

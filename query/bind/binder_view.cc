@@ -48,24 +48,20 @@ Status Binder::bind_target(const ast::TableRef& ref, uint16_t rights, std::strin
 
 // The target of UPDATE and DELETE, as the first relation of the query over it.
 Status Binder::add_target(const ast::TableRef& ref, int32_t location, Scope* scope, BoundDml* dml) {
-  const View* view = dml->through == nullptr ? nullptr : dml->through->view;
-  const TableId named = view == nullptr && dml->table != nullptr        ? dml->table->schema().id
-                        : view != nullptr && view->partition != nullptr ? view->partition->id
-                                                                        : TableId();
-  if (ref.only && partitioning_of(catalog_, named))  // the rows are its partitions'
+  if (ref.only && partitioning_of(catalog_, ref.name.back()))  // the rows are its partitions'
     dml->source->where.push_back(make_constant(make_type(TypeId::kBool), int_datum(0), -1));
   if (dml->through == nullptr) {
     SCYPER_ASSIGN_OR_RETURN(auto target, target_relation(ref, *dml));
     dml->relation = target->id;
     return add_relation(std::move(target), scope, dml->source.get(), JoinType::kInner, location);
   }
-  ViewTarget& target = *dml->through;
-  dml->relation = target.base_id;
+  ViewTarget& view = *dml->through;
+  dml->relation = view.base_id;
   FromEntry entry;
-  entry.relation = std::move(target.base);
+  entry.relation = std::move(view.base);
   dml->source->from.push_back(std::move(entry));
-  scope->add(target.shown.get(), false);
-  for (ViewTarget::Condition& condition : target.conditions)
+  scope->add(view.shown.get(), false);
+  for (ViewTarget::Condition& condition : view.conditions)
     for (BoundPtr& conjunct : condition.where) dml->source->where.push_back(std::move(conjunct));
   return absl::OkStatus();
 }

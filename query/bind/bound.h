@@ -343,6 +343,13 @@ struct RowCheck {
 
 struct BoundDml;
 
+// Whether the statement gives one of the columns a value.
+bool assigns_any(const BoundDml& dml, const std::vector<uint32_t>& columns);
+// Whether what reads the row `row` may be another after the statement: all of an INSERT, of an UPDATE what it assigns.
+bool may_change(const BoundDml& dml, const BoundExpr& expr, uint32_t row);
+// DETAIL of the check: the row that it refuses.
+void show_failing_row(const BoundDml& dml, RowCheck* check);
+
 // DETAIL of 23502 and 23514: these columns of the row that a change refuses, behind `before`. The role must be allowed
 // to read the table; else there are only the columns that the statement names. Without columns there is no DETAIL.
 struct FailingRow {

@@ -85,7 +85,7 @@ void add_arithmetic(BuiltinTable* t, T range) {
   add("-", "multirange_minus", multirange, k_fn_multirange_minus);
 }
 
-// Of ranges and multiranges.
+// Functions of ranges and of multiranges.
 void add_properties(BuiltinTable* t, T type, T element) {
   for (const auto& [name, function] :
        {std::pair<std::string_view, const ir::External*>{"lower", &k_fn_range_lower}, {"upper", &k_fn_range_upper}}) {

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/object_name.h"
 #include "bind/object_text.h"
+#include "bind/partitions.h"
 #include "bind/system_types.h"
 
 namespace scyper::query {
@@ -15,15 +16,11 @@ std::vector<ColumnDefault> column_defaults(const Catalog& catalog) {
       if (std::string text = shown_default(catalog, table->schema(), i, false); !text.empty())
         all.push_back({kFirst + static_cast<int64_t>(all.size()), &table->schema(), i, std::move(text),
                        table_oid(table->schema())});
-  for (const auto& [name, view] : catalog.views) {
-    const auto root = view->partition == nullptr ? nullptr : catalog.find_table(view->partition->root);
-    for (uint32_t i = 0; root != nullptr && i < view->column_names.size(); i++) {
-      std::string text = shown_default(catalog, *view, i);
-      if (!text.empty())
+  for (const auto& [view, root] : all_partitions(catalog))
+    for (uint32_t i = 0; i < view->column_names.size(); i++)
+      if (std::string text = shown_default(catalog, *view, i); !text.empty())
         all.push_back({kFirst + static_cast<int64_t>(all.size()), &root->schema(), i, std::move(text),
                        partition_oid(*view->partition)});
-    }
-  }
   return all;
 }
 
@@ -104,10 +101,8 @@ std::vector<SystemRow> dependencies(const Catalog& catalog) {
   const int64_t relations = system_table_oid("pg_class");
   std::vector<SystemRow> rows;
   add_view_dependencies(catalog, &rows);
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr)
-      rows.push_back(
-          {relations, partition_oid(*view->partition), 0, relations, table_oid(view->partition->parent), 0, "a"});
+  for (const PartitionOfTable& of : all_partitions(catalog))
+    rows.push_back({relations, partition_oid(of.partition()), 0, relations, table_oid(of.partition().parent), 0, "a"});
   add_default_dependencies(catalog, &rows);
   add_routine_dependencies(catalog, &rows);
   for (const auto& [name, sequence] : catalog.sequences) {

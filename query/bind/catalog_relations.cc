@@ -21,7 +21,6 @@ namespace {
 using T = TypeId;
 
 constexpr int64_t kHeapOid = 2, kBtreeOid = 403;
-constexpr int64_t kDefaultCollationOid = 100;
 constexpr int64_t kFirstTransaction = 3, kFirstMultiTransaction = 1;  // rows here know no transactions
 constexpr size_t kSequenceColumns = 3;                                // last_value, log_cnt, is_called
 
@@ -457,10 +456,15 @@ std::vector<SystemRow> table_list(const Catalog& catalog) {
                       false,
                       has_triggers(catalog, name),
                       false});
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr)
-      rows.push_back(
-          {schema_name(name), name_in_schema(name), owner_name(view->access, catalog), {}, false, false, false, false});
+  for (const auto& [view, root] : all_partitions(catalog))
+    rows.push_back({schema_name(view->name),
+                    name_in_schema(view->name),
+                    owner_name(view->access, catalog),
+                    {},
+                    false,
+                    false,
+                    false,
+                    false});
   return rows;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/object_name.h"
 #include "bind/index_nulls.h"
+#include "bind/partitions.h"
 #include "bind/shown_expression.h"
 #include "bind/system_types.h"
 #include "parse/printer.h"
@@ -109,14 +110,11 @@ std::vector<TableConstraint> table_constraints(const Catalog& catalog) {
       all.push_back({next++, key, foreign.name, 'f', &schema, referenced_index(catalog, foreign), nullptr, &foreign,
                      foreign.columns});
   }
-  for (const auto& [key, view] : catalog.views) {
-    const auto root = view->partition == nullptr ? nullptr : catalog.find_table(view->partition->root);
-    if (root == nullptr) continue;
-    for (const auto& check : view->partition->checks)
-      all.push_back({next++, key, check.name, 'c', &root->schema(), nullptr, &check, nullptr,
+  for (const auto& [view, root] : all_partitions(catalog))
+    for (const CheckRule& check : view->partition->checks)
+      all.push_back({next++, view->name, check.name, 'c', &root->schema(), nullptr, &check, nullptr,
                      columns_of_expression(catalog, check.expression, {ExpressionPlace::kCondition, root, 0}),
                      partition_oid(*view->partition)});
-  }
   return all;
 }
 

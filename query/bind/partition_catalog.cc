@@ -12,44 +12,42 @@ namespace scyper::query {
 
 namespace {
 
-constexpr int64_t kDefaultCollation = 100;  // its number
-
 // Partitioned tables, and partitions that are partitioned themselves.
-void each_partitioned(const Catalog& catalog, const std::function<void(TableId, const Partitioning&)>& visit) {
-  for (const auto& [id, rules] : catalog.rules)
-    if (rules.partitioning) visit(id, rules.partitioning);
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr && view->partition->partitioning)
-      visit(view->partition->id, view->partition->partitioning);
-}
+struct PartitionedRelation {
+  TableId id;
+  const Partitioning& key;
+  std::shared_ptr<storage::Table> root;
+  bool is_partition;
+};
 
-TableId root_of(const Catalog& catalog, TableId id) {
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr && view->partition->id == id) return view->partition->root;
-  return id;
+std::vector<PartitionedRelation> all_partitioned(const Catalog& catalog) {
+  std::vector<PartitionedRelation> all;
+  for (const auto& [name, table] : catalog.tables)
+    if (const Partitioning& key = partitioning_of(catalog, table->schema().id); key)
+      all.push_back({table->schema().id, key, table, false});
+  for (const auto& [view, root] : all_partitions(catalog))
+    if (view->partition->partitioning) all.push_back({view->partition->id, view->partition->partitioning, root, true});
+  return all;
 }
 
 std::vector<SystemRow> inherits(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr)
-      rows.push_back({partition_oid(*view->partition), table_oid(view->partition->parent), 1, false});
+  for (const PartitionOfTable& of : all_partitions(catalog))
+    rows.push_back({partition_oid(of.partition()), table_oid(of.partition().parent), 1, false});
   return rows;
 }
 
 std::vector<SystemRow> partitioned_tables(const Catalog& catalog) {
   std::vector<SystemRow> rows;
-  each_partitioned(catalog, [&](TableId id, const Partitioning& partitioning) {
-    const auto table = catalog.find_table(root_of(catalog, id));
-    if (table == nullptr) return;
-    const auto& columns = table->schema().columns;
+  for (const auto& [id, partitioning, root, is_partition] : all_partitioned(catalog)) {
+    const auto& columns = root->schema().columns;
     std::vector<std::string> positions, classes, collations, expressions;
     for (const Partitioning::Key& key : partitioning.keys) {
       const auto column = std::find_if(columns.begin(), columns.end(),
                                        [&](const auto& c) { return !key.column.empty() && c.name == key.column; });
       positions.push_back(column == columns.end() ? "0" : absl::StrCat(column - columns.begin() + 1));
       classes.push_back(absl::StrCat(operator_class_oid(key.type)));
-      collations.push_back(absl::StrCat(is_string(key.type.id) ? kDefaultCollation : 0));
+      collations.push_back(absl::StrCat(is_string(key.type.id) ? kDefaultCollationOid : 0));
       if (key.column.empty()) expressions.push_back(key.expression);
     }
     int64_t default_partition = 0;
@@ -60,7 +58,7 @@ std::vector<SystemRow> partitioned_tables(const Catalog& catalog) {
                     absl::StrCat("{", absl::StrJoin(classes, ","), "}"),
                     absl::StrCat("{", absl::StrJoin(collations, ","), "}"),
                     expressions.empty() ? SystemValue() : SystemValue(absl::StrJoin(expressions, ", "))});
-  });
+  }
   return rows;
 }
 
@@ -80,26 +78,23 @@ std::vector<SystemTable> partition_tables() {
 
 std::map<std::string, std::string> partition_key_texts(const Catalog& catalog) {
   std::map<std::string, std::string> all;
-  each_partitioned(catalog, [&](TableId id, const Partitioning& partitioning) {
-    all[absl::StrCat(table_oid(id))] = shown_key(partitioning);
-  });
+  for (const PartitionedRelation& relation : all_partitioned(catalog))
+    all[absl::StrCat(table_oid(relation.id))] = shown_key(relation.key);
   return all;
 }
 
 std::map<std::string, std::string> partition_constraint_texts(const Catalog& catalog) {
   std::map<std::string, std::string> all;
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr)
-      all[absl::StrCat(partition_oid(*view->partition))] =
-          absl::StrCat("(", partition_condition(catalog, *view->partition), ")");
+  for (const PartitionOfTable& of : all_partitions(catalog))
+    all[absl::StrCat(partition_oid(of.partition()))] =
+        absl::StrCat("(", partition_condition(catalog, of.partition()), ")");
   return all;
 }
 
 std::map<std::string, std::string> partition_ancestor_texts(const Catalog& catalog) {
   std::map<std::string, std::string> all;
   std::map<TableId, TableId> parents;
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr) parents[view->partition->id] = view->partition->parent;
+  for (const PartitionOfTable& of : all_partitions(catalog)) parents[of.partition().id] = of.partition().parent;
   const auto add = [&](TableId id) {
     std::string list;
     for (TableId at = id;; at = parents[at]) {
@@ -108,10 +103,8 @@ std::map<std::string, std::string> partition_ancestor_texts(const Catalog& catal
     }
     all[absl::StrCat(table_oid(id))] = list + "}";
   };
-  for (const auto& [id, rules] : catalog.rules)
-    if (rules.partitioning) add(id);
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr) add(view->partition->id);
+  for (const PartitionedRelation& relation : all_partitioned(catalog)) add(relation.id);
+  for (const PartitionOfTable& of : all_partitions(catalog)) add(of.partition().id);
   return all;
 }
 
@@ -128,14 +121,13 @@ std::string partition_tree_query(const Catalog& catalog, const std::string& rela
       add_below(top, partition.id, level + 1);
     }
   };
-  each_partitioned(catalog, [&](TableId id, const Partitioning&) {
-    if (catalog.find_table(id) == nullptr) return;
-    add(id, id, "NULL", false, 0);
-    add_below(id, id, 1);
-  });
-  for (const auto& [name, view] : catalog.views) {
-    if (view->partition == nullptr) continue;
-    const DeclaredPartition& partition = *view->partition;
+  for (const PartitionedRelation& relation : all_partitioned(catalog)) {
+    if (relation.is_partition) continue;
+    add(relation.id, relation.id, "NULL", false, 0);
+    add_below(relation.id, relation.id, 1);
+  }
+  for (const PartitionOfTable& of : all_partitions(catalog)) {
+    const DeclaredPartition& partition = of.partition();
     add(partition.id, partition.id, absl::StrCat(table_oid(partition.parent)), !partition.partitioning, 0);
     add_below(partition.id, partition.id, 1);
   }
@@ -148,11 +140,10 @@ std::string partition_tree_query(const Catalog& catalog, const std::string& rela
 
 std::map<std::string, std::string> partition_root_texts(const Catalog& catalog) {
   std::map<std::string, std::string> all;
-  for (const auto& [id, rules] : catalog.rules)
-    if (rules.partitioning) all[absl::StrCat(table_oid(id))] = absl::StrCat(table_oid(id));
-  for (const auto& [name, view] : catalog.views)
-    if (view->partition != nullptr)
-      all[absl::StrCat(partition_oid(*view->partition))] = absl::StrCat(table_oid(view->partition->root));
+  for (const PartitionedRelation& relation : all_partitioned(catalog))
+    if (!relation.is_partition) all[absl::StrCat(table_oid(relation.id))] = absl::StrCat(table_oid(relation.id));
+  for (const PartitionOfTable& of : all_partitions(catalog))
+    all[absl::StrCat(partition_oid(of.partition()))] = absl::StrCat(table_oid(of.partition().root));
   return all;
 }
 

@@ -7,7 +7,7 @@
 #include "bind/system_tables.h"
 #include "query/catalog.h"
 
-// What the system tables have of partitions by range and list.
+// The rows of the system tables about partitions by range and list.
 namespace scyper::query {
 
 // pg_inherits and pg_partitioned_table.

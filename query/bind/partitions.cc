@@ -98,13 +98,12 @@ std::string list_condition(const Partitioning& key, const std::vector<Value>& va
   return any_of(parts);
 }
 
-// What all but a default partition take, ranges that touch as one.
-std::string taken_condition(const Catalog& catalog, TableId parent) {
-  const Partitioning& key = partitioning_of(catalog, parent);
+// The rows that all partitions but a default one take. Ranges that touch count as one.
+std::string taken_condition(const Partitioning& key, const std::vector<const View*>& partitions) {
   std::vector<std::string> parts;
   std::vector<Value> values;
   std::vector<std::pair<const std::vector<Value>*, const std::vector<Value>*>> ranges;
-  for (const View* view : partitions_of(catalog, parent)) {
+  for (const View* view : partitions) {
     const PartitionBound& bound = view->partition->bound;
     if (bound.is_default) continue;
     values.insert(values.end(), bound.values.begin(), bound.values.end());
@@ -144,6 +143,22 @@ const Partitioning& partitioning_of(const Catalog& catalog, TableId id) {
   return view == nullptr ? kNone : view->partition->partitioning;
 }
 
+const Partitioning& partitioning_of(const Catalog& catalog, std::string_view name) {
+  if (const DeclaredPartition* partition = catalog.find_partition(name); partition != nullptr)
+    return partition->partitioning;
+  const auto table = catalog.find_table(name);
+  return partitioning_of(catalog, table == nullptr ? TableId() : table->schema().id);
+}
+
+std::vector<PartitionOfTable> all_partitions(const Catalog& catalog) {
+  std::vector<PartitionOfTable> all;
+  for (const auto& [name, view] : catalog.views)
+    if (view->partition != nullptr)
+      if (auto root = catalog.find_table(view->partition->root); root != nullptr)
+        all.push_back({view.get(), std::move(root)});
+  return all;
+}
+
 std::string name_of_partitioned(const Catalog& catalog, TableId id) {
   if (const View* view = find_partition(catalog, id); view != nullptr) return view->name;
   const auto table = catalog.find_table(id);
@@ -173,7 +188,7 @@ std::vector<const View*> partitions_below(const Catalog& catalog, TableId parent
 
 std::string bound_condition(const Catalog& catalog, TableId parent, const PartitionBound& bound) {
   const Partitioning& key = partitioning_of(catalog, parent);
-  if (bound.is_default) return absl::StrCat("(", taken_condition(catalog, parent), ") IS NOT TRUE");
+  if (bound.is_default) return absl::StrCat("(", taken_condition(key, partitions_of(catalog, parent)), ") IS NOT TRUE");
   return key.by == PartitionedBy::kRange ? range_condition(key, bound.from, bound.to)
                                          : list_condition(key, bound.values);
 }
@@ -188,7 +203,7 @@ std::string placed_condition(const Catalog& catalog, TableId parent) {
   const auto all = partitions_of(catalog, parent);
   const bool takes_all =
       std::any_of(all.begin(), all.end(), [](const View* view) { return view->partition->bound.is_default; });
-  return takes_all ? std::string() : taken_condition(catalog, parent);
+  return takes_all ? std::string() : taken_condition(partitioning_of(catalog, parent), all);
 }
 
 std::string tableoid_text(const Catalog& catalog, TableId top) {
@@ -231,7 +246,7 @@ const View* find_overlap(const Catalog& catalog, TableId parent, const Partition
 
 namespace {
 
-// As PostgreSQL shows constants: quotes where a number alone would be of another type, or has a sign.
+// A constant as PostgreSQL shows it: quotes where a number alone would be of another type, or has a sign.
 std::string shown_value(const SqlType& type, const Value& value) {
   if (value.limit != Limit::kValue) return value.limit == Limit::kMinimum ? "MINVALUE" : "MAXVALUE";
   if (value.is_null) return "NULL";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,11 +8,22 @@
 #include "base/status.h"
 #include "query/catalog.h"
 
-// What the bounds of partitions (query/partitioning.h) mean, as SQL over the columns of the partitioned table.
+// The bounds of partitions (query/partitioning.h) as SQL conditions over the columns of the partitioned table.
 namespace scyper::query {
+
+// A partition, and the table that has its rows.
+struct PartitionOfTable {
+  const View* view;
+  std::shared_ptr<storage::Table> root;
+
+  const DeclaredPartition& partition() const { return *view->partition; }
+};
+// All of them, by name.
+std::vector<PartitionOfTable> all_partitions(const Catalog& catalog);
 
 // The key of a partitioned table or of a partition that is partitioned itself; kNothing: it is not.
 const Partitioning& partitioning_of(const Catalog& catalog, TableId id);
+const Partitioning& partitioning_of(const Catalog& catalog, std::string_view name);
 // The name of either; empty: there is none.
 std::string name_of_partitioned(const Catalog& catalog, TableId id);
 // Its partitions, in the order of their bounds, a default one last.
@@ -19,7 +31,7 @@ std::vector<const View*> partitions_of(const Catalog& catalog, TableId parent);
 // Those, and the partitions of those: what is divided comes first.
 std::vector<const View*> partitions_below(const Catalog& catalog, TableId parent);
 
-// The rows that a bound of the parent's key admits. Of a default partition: those that no other one has.
+// The rows that a bound of the parent's key admits. A default partition has the rows that no other one has.
 std::string bound_condition(const Catalog& catalog, TableId parent, const PartitionBound& bound);
 // The rows of the table that are in the partition.
 std::string partition_condition(const Catalog& catalog, const DeclaredPartition& partition);

@@ -170,9 +170,8 @@ std::string default_of_column(const Catalog& catalog, const SystemRelation& rela
   auto rules = catalog.rules.find(relation.schema->id);
   if (rules == catalog.rules.end() || column >= rules->second.columns.size()) return "";
   std::string text = rules->second.columns[column].default_text;
-  constexpr std::string_view kDraw = "\" nextval\"(";
-  if (text.compare(0, kDraw.size(), kDraw) == 0) {
-    const auto id = SequenceId(static_cast<uint32_t>(std::strtoul(text.c_str() + kDraw.size(), nullptr, 10)));
+  if (text.starts_with(kSequenceDraw)) {
+    const auto id = SequenceId(static_cast<uint32_t>(std::strtoul(text.c_str() + kSequenceDraw.size(), nullptr, 10)));
     if (storage::Sequence* sequence = catalog.find_sequence(id))
       text = "nextval('" + without_keys(sequence->definition().name, true) + "'::regclass)";
   }

@@ -121,6 +121,7 @@ constexpr CatalogType kCatalogTypes[] = {{18, 1002, "char", "\"char\"", 1, 'Z', 
 
 constexpr int64_t kCatalogSchemaOid = 11, kPublicSchemaOid = 2200, kInformationSchemaOid = 13000;
 constexpr int64_t kDatabaseOid = 5;  // pg_database's
+constexpr int64_t kDefaultCollationOid = 100;
 constexpr int64_t kOwnerOid = 10, kPlpgsqlExtensionOid = 13000, kFirstTriggerOid = 5000000;
 constexpr int64_t kFirstTableOid = 1000000, kFirstIndexOid = 2000000;
 inline int64_t table_oid(TableId id) { return kFirstTableOid + int64_t{id.value()}; }
@@ -172,7 +173,7 @@ struct SystemRelation {
 };
 std::vector<SystemRelation> system_relations(const Catalog& catalog);
 // The text of a column's default, empty = none.
-// Of a table, or of the table that has the rows of a partition; nullptr: of other relations.
+// The rules of a table, or of the table that has the rows of a partition; nullptr: another relation.
 const TableRules* rules_of(const Catalog& catalog, const SystemRelation& relation);
 bool is_not_null(const Catalog& catalog, const SystemRelation& relation, size_t column);
 std::string default_of_column(const Catalog& catalog, const SystemRelation& relation, size_t column);

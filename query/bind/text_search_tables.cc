@@ -1,7 +1,7 @@
 #include "bind/system_types.h"
 #include "types/text_configuration.h"
 
-// What pg_catalog says of text search: all of it is built in.
+// The tables of pg_catalog about text search. Their rows are built in.
 namespace scyper::query {
 
 namespace {

@@ -313,9 +313,7 @@ Status Binder::bind_view_checks(BoundDml* dml) {
     check.sqlstate = "44000";
     check.message =
         absl::StrCat("new row violates check option for view \"", bare_text(view->conditions[i].view->name), "\"");
-    check.detail_before = dml->failing_row.before;
-    check.detail_after = ").";
-    check.detail_columns = dml->failing_row.columns;
+    show_failing_row(*dml, &check);
     dml->references.push_back(std::move(check));
   }
   return Status();

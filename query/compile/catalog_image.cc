@@ -15,9 +15,9 @@ namespace scyper::query {
 namespace {
 
 constexpr uint32_t kVersion = 15;
-// These are read, too: without partitions by range and list; without the name and settings of the database; without the
-// options of views, either; without the caches of tables, either; without hot data views, either; without the access of
-// sequences, either; without what encode_more() writes, either.
+// Older versions are read, too. Each lacks what the next one added: partitions by range and list; the name and settings
+// of the database; the options of views; the caches of tables; hot data views; the access of sequences. The oldest one
+// lacks all that encode_more() writes.
 constexpr uint32_t kVersionWithoutPartitions = 14, kVersionWithoutDatabase = 13, kVersionWithoutViewOptions = 12,
                    kVersionWithoutCaches = 11, kVersionWithoutHotData = 10, kVersionWithoutSequences = 9,
                    kVersionBefore = 8;
@@ -45,17 +45,6 @@ template <typename IO>
 void walk_names(IO& io, std::vector<std::string>& names) {
   names.resize(io.count(names.size()));
   for (std::string& name : names) io.text(name);
-}
-
-// Enums are numbered anew in each process: an image numbers them as it has them.
-template <typename IO>
-void walk(IO& io, SqlType& type) {
-  io.number(type.id);
-  io.number(type.element);
-  io.number(type.precision);
-  io.number(type.scale);
-  if (type.id != TypeId::kEnum && type.element != TypeId::kEnum) return io.number(type.length);
-  io.enum_number(type.length);
 }
 
 template <typename IO>
@@ -132,11 +121,7 @@ void walk(IO& io, TableRules& rules) {
     io.number(column.identity);
     io.number(column.domain);
   }
-  rules.checks.resize(io.count(rules.checks.size()));
-  for (TableRules::Check& check : rules.checks) {
-    io.text(check.name);
-    io.text(check.expression);
-  }
+  walk(io, rules.checks);
   rules.foreign_keys.resize(io.count(rules.foreign_keys.size()));
   for (ForeignKey& key : rules.foreign_keys) {
     io.text(key.name);

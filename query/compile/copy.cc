@@ -59,7 +59,7 @@ StatusOr<std::shared_ptr<storage::Table>> table_of(const ast::CopyStatement& cop
   return sql_error("42P01", absl::StrCat("relation \"", shown_name(copy.table.name), "\" does not exist"));
 }
 
-// What the statement names: the table, or a partition of it.
+// The relation that the statement names: the table, or a partition of it.
 std::string relation_of(const ast::CopyStatement& copy, const Catalog& catalog) {
   const std::string& key = copy.table.name.back();
   return catalog.find_partition(key) != nullptr ? key : catalog.find_table(key)->schema().name;

@@ -26,6 +26,8 @@ struct BoundProgram;
 int find_column(const storage::TableSchema& schema, std::string_view name);
 // Objects that these notices of DROP ... CASCADE tell of.
 size_t count_cascaded(const std::vector<std::string>& notices);
+// The visible columns as a list of SQL.
+std::string column_list(const storage::TableSchema& schema);
 Status check_unique(const storage::TableSchema& schema, const storage::IndexDef& index);
 
 // Executes DDL: changes tables and makes the next catalog version. Runs alone. On error nothing has changed.
@@ -433,9 +435,11 @@ class Definer {
   Status check_partition_rules() const;
   Status delete_rows_of(const DeclaredPartition& partition);
   void write_deletes();
+  void move_rows(std::string text);
+  void put_partition(const std::string& name, std::shared_ptr<const DeclaredPartition> partition);
   Status drop_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
   Status erase_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result);
-  Status erase_partitions_of(TableId root, const ast::DropStatement& drop, ResultSet* result);
+  Status erase_partitions_of(TableId parent, const ast::DropStatement& drop, ResultSet* result);
   Status check_no_key_part(const std::string& table, const std::string& column, std::string_view verb);
   Status check_attached(const storage::TableSchema& mine, const storage::TableSchema& theirs,
                         const std::string& parent) const;

@@ -114,7 +114,7 @@ Status Definer::copy_columns(const ast::TableLike& like, storage::TableSchema* s
     rules->checks.insert(rules->checks.end(), known->second.checks.begin(), known->second.checks.end());
   if (const DeclaredPartition* partition = old_->find_partition(like.table.name.back());
       partition != nullptr && like.constraints)
-    for (const auto& check : partition->checks) rules->checks.push_back({check.name, check.expression});
+    rules->checks.insert(rules->checks.end(), partition->checks.begin(), partition->checks.end());
   for (size_t c = 0; like.comments && c < visible; c++) {
     const std::string& column = from.columns[c].name;
     auto comment = old_->comments.find(absl::StrCat("column ", from.name, ".", column));

@@ -19,7 +19,7 @@ using ast::node_as;
 
 namespace {
 
-// Those that an INSERT may name.
+// The columns that an INSERT may name: all but the generated ones.
 std::string list_of_given_columns(const storage::TableSchema& schema, const TableRules& rules) {
   std::string text;
   for (size_t c = 0; c < storage::visible_columns(schema); c++)
@@ -30,7 +30,7 @@ std::string list_of_given_columns(const storage::TableSchema& schema, const Tabl
 
 }  // namespace
 
-// Partitions are cut by its values.
+// A column that a partition key reads may neither go nor get another type.
 Status Definer::check_no_key_part(const std::string& table, const std::string& column, std::string_view verb) {
   const storage::TableSchema& schema = next().find_table(table)->schema();
   const int position = find_column(schema, column);
@@ -52,17 +52,12 @@ Status Definer::check_no_key_part(const std::string& table, const std::string& c
 }
 
 Status Definer::check_not_only(const ast::TableRef& ref) const {
-  const std::string& name = ref.name.back();
-  const DeclaredPartition* partition = old_->find_partition(name);
-  const auto table = old_->find_table(name);
-  const bool is_divided = partition != nullptr ? static_cast<bool>(partition->partitioning)
-                                               : table != nullptr && partitioning_of(*old_, table->schema().id);
-  if (!ref.only || !is_divided) return Status();
+  if (!ref.only || !partitioning_of(*old_, ref.name.back())) return Status();
   return with_hint(error("42809", "cannot truncate only a partitioned table", -1),
                    "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly.");
 }
 
-// What changes the rows of a table changes a new one: a transaction that is taken back leaves the old one as it was.
+// Puts a copy in the table's place before a definition changes its rows: a rollback leaves the old table as it was.
 Status Definer::renew_table(TableId id) {
   if (!renewed_.insert(id).second) return Status();
   return apply_change(begin_change(next().find_table(id), next().rules[id]));
@@ -70,7 +65,6 @@ Status Definer::renew_table(TableId id) {
 
 Status Definer::delete_rows_of(const DeclaredPartition& partition) {
   SCYPER_RETURN_IF_ERROR(renew_table(partition.root));
-  if (is_repeated_) return Status();  // the log has them
   auto& conditions = rows_to_delete_[partition.root];
   absl::StrAppend(&conditions, conditions.empty() ? "" : " OR ", "(", partition_condition(next(), partition), ")");
   return Status();
@@ -84,18 +78,28 @@ void Definer::write_deletes() {
       deletes.push_back(absl::StrCat("DELETE FROM ", quote_identifier(table->schema().name), " WHERE ", conditions));
   rows_to_delete_.clear();
   if (deletes.empty()) return;
-  rows_text_.clear();
+  std::string text;
   for (size_t i = 0; i + 1 < deletes.size(); i++)
-    absl::StrAppend(&rows_text_, i == 0 ? "WITH d" : ", d", i, " AS (", deletes[i], ")");
-  absl::StrAppend(&rows_text_, deletes.size() > 1 ? " " : "", deletes.back());
+    absl::StrAppend(&text, i == 0 ? "WITH d" : ", d", i, " AS (", deletes[i], ")");
+  move_rows(absl::StrCat(text, deletes.size() > 1 ? " " : "", deletes.back()));
+}
+
+// The statement moves the rows once the definition is made. A replay has the rows in the log.
+void Definer::move_rows(std::string text) {
+  if (is_repeated_) return;
+  rows_text_ = std::move(text);
   moves_rows_ = true;
   tells_rows_ = false;
 }
 
+void Definer::put_partition(const std::string& name, std::shared_ptr<const DeclaredPartition> partition) {
+  auto view = std::make_shared<View>(*next().views[name]);
+  view->partition = std::move(partition);
+  next().views[name] = std::move(view);
+}
+
 Status Definer::drop_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
   const auto partition = next().views[name]->partition;
-  for (const View* view : partitions_of(next(), partition->id))
-    SCYPER_RETURN_IF_ERROR(erase_partition(std::string(view->name), drop, result));
   SCYPER_RETURN_IF_ERROR(delete_rows_of(*partition));
   SCYPER_RETURN_IF_ERROR(erase_partition(name, drop, result));
   remake_partitions(partition->root);
@@ -104,16 +108,14 @@ Status Definer::drop_partition(const std::string& name, const ast::DropStatement
 
 // With those below it; what reads them goes too, or keeps them.
 Status Definer::erase_partition(const std::string& name, const ast::DropStatement& drop, ResultSet* result) {
-  const auto partition = next().views[name]->partition;
-  for (const View* view : partitions_of(next(), partition->id))
-    SCYPER_RETURN_IF_ERROR(erase_partition(std::string(view->name), drop, result));
+  SCYPER_RETURN_IF_ERROR(erase_partitions_of(next().views[name]->partition->id, drop, result));
   SCYPER_RETURN_IF_ERROR(drop_dependents("table", name, drop, result));
   erase_view(name);
   return Status();
 }
 
-Status Definer::erase_partitions_of(TableId root, const ast::DropStatement& drop, ResultSet* result) {
-  for (const View* view : partitions_of(next(), root))
+Status Definer::erase_partitions_of(TableId parent, const ast::DropStatement& drop, ResultSet* result) {
+  for (const View* view : partitions_of(next(), parent))
     SCYPER_RETURN_IF_ERROR(erase_partition(std::string(view->name), drop, result));
   return Status();
 }
@@ -172,7 +174,7 @@ Status Definer::attach_partition(const ast::AlterTableCommand& command, const as
   return take_in(name, std::move(partition));
 }
 
-// Those below a table or partition that changes its place leave it,
+// The partitions below a table or partition that changes its place leave it,
 std::vector<std::shared_ptr<const View>> Definer::take_partitions_of(TableId parent) {
   std::vector<std::shared_ptr<const View>> taken;
   for (const View* view : partitions_below(next(), parent)) taken.push_back(next().views[view->name]);
@@ -184,12 +186,11 @@ std::vector<std::shared_ptr<const View>> Definer::take_partitions_of(TableId par
 void Definer::give_partitions(const std::vector<std::shared_ptr<const View>>& views, TableId old_parent,
                               TableId new_parent, TableId root) {
   for (const auto& view : views) {
-    auto moved = std::make_shared<View>(*view);
     auto partition = std::make_shared<DeclaredPartition>(*view->partition);
     partition->root = root;
     if (partition->parent == old_parent) partition->parent = new_parent;
-    moved->partition = std::move(partition);
-    next().views[view->name] = std::move(moved);
+    next().views[view->name] = view;
+    put_partition(view->name, std::move(partition));
   }
   remake_partitions(root);
 }
@@ -201,25 +202,20 @@ void Definer::keep_defaults(const storage::TableSchema& schema, const TableRules
   for (size_t c = 0; c < storage::visible_columns(schema); c++) {
     const std::string& text = rules.columns[c].default_text;
     const int column = find_column(root->schema(), schema.columns[c].name);
-    const bool draws = text.starts_with("\" nextval\"(");
+    const bool draws = text.starts_with(kSequenceDraw);
     if (draws || text == theirs.columns[static_cast<size_t>(column)].default_text) continue;
     partition->defaults[schema.columns[c].name] = text.empty() ? "NULL" : text;
   }
 }
 
-// Those of a table that becomes a partition, but those that the partitioned table has, too.
+// The indexes of a table that becomes a partition, without those that the partitioned table has, too.
 std::vector<std::string> Definer::indexes_to_keep(const storage::TableSchema& mine,
                                                   const storage::TableSchema& theirs) {
-  const auto names = [](const storage::TableSchema& schema, const storage::IndexDef& index) {
-    std::vector<std::string> all;
-    for (const uint32_t c : index.columns) all.push_back(schema.columns[c].name);
-    return all;
-  };
   std::vector<std::string> kept;
   for (const storage::IndexDef& index : mine.indexes) {
     const bool is_known = std::any_of(theirs.indexes.begin(), theirs.indexes.end(), [&](const auto& other) {
       return other.unique >= index.unique && !other.partial && !index.partial &&
-             names(theirs, other) == names(mine, index);
+             key_names(theirs, other) == key_names(mine, index);
     });
     if (!is_known) kept.push_back(index_source(next(), mine, index));
   }
@@ -264,11 +260,8 @@ Status Definer::take_in(const std::string& name, std::shared_ptr<DeclaredPartiti
     SCYPER_RETURN_IF_ERROR(create_partition_index(node_as<ast::CreateIndexStatement>(*statements[0]), *made, &ignored));
   }
   SCYPER_RETURN_IF_ERROR(check_views(name));
-  if (is_repeated_) return Status();
-  rows_text_ = absl::StrCat("INSERT INTO ", quote_identifier(root), " (", columns, ") OVERRIDING SYSTEM VALUE SELECT ",
-                            columns, " FROM ", quote_identifier(std::string(kAttachedTable)));
-  moves_rows_ = true;
-  tells_rows_ = false;
+  move_rows(absl::StrCat("INSERT INTO ", quote_identifier(root), " (", columns, ") OVERRIDING SYSTEM VALUE SELECT ",
+                         columns, " FROM ", quote_identifier(std::string(kAttachedTable))));
   return Status();
 }
 
@@ -304,14 +297,11 @@ Status Definer::detach_partition(const ast::AlterTableCommand& command, const as
   rules.foreign_keys = next().rules[partition.root].foreign_keys;
   const TableId id = next().find_table(name)->schema().id;
   give_partitions(below, partition.id, id, id);
-  for (const DeclaredPartition::Check& check : partition.checks) rules.checks.push_back({check.name, check.expression});
+  rules.checks.insert(rules.checks.end(), partition.checks.begin(), partition.checks.end());
   remake_partitions(partition.root);
-  if (is_repeated_) return Status();
-  rows_text_ =
-      absl::StrCat("WITH moved AS (DELETE FROM ", quote_identifier(root), " WHERE ", condition, " RETURNING ", columns,
-                   ") INSERT INTO ", quote_identifier(name), " (", columns, ") SELECT ", columns, " FROM moved");
-  moves_rows_ = true;
-  tells_rows_ = false;
+  move_rows(absl::StrCat("WITH moved AS (DELETE FROM ", quote_identifier(root), " WHERE ", condition, " RETURNING ",
+                         columns, ") INSERT INTO ", quote_identifier(name), " (", columns, ") SELECT ", columns,
+                         " FROM moved"));
   return Status();
 }
 
@@ -320,7 +310,7 @@ Status Definer::alter_partition(const ast::AlterTableStatement& alter) {
   return Status();
 }
 
-// What partitions say of a column themselves goes: its default; with_checks: what reads it, too.
+// Partitions lose their own default of a column; with_checks: their own checks that read it, too.
 void Definer::forget_in_partitions(TableId root, const std::string& column, bool with_checks) {
   const auto table = next().find_table(root);
   const int position = find_column(table->schema(), column);
@@ -331,19 +321,15 @@ void Definer::forget_in_partitions(TableId root, const std::string& column, bool
       std::erase_if(partition->checks, [&](const CheckRule& check) {
         return reads_column(table->schema(), check.expression, static_cast<uint32_t>(position));
       });
-    auto view = std::make_shared<View>(*old);
-    view->partition = std::move(partition);
-    const std::string name = view->name;
-    next().views[name] = std::move(view);
+    put_partition(std::string(old->name), std::move(partition));
   }
 }
 
-// What partitions say of their rows themselves still has all that it needs.
+// The checks and defaults of single partitions still have all that they need.
 Status Definer::check_partition_rules() const {
-  for (const auto& [name, view] : next_->views) {
-    if (view->partition == nullptr) continue;
-    const auto table = next_->find_table(view->partition->root);
-    const auto needs = [&, &name = name](const Status& why) {
+  for (const PartitionOfTable& of : all_partitions(*next_)) {
+    const auto& [view, table] = of;
+    const auto needs = [&, &name = of.view->name](const Status& why) {
       return with_detail(
           error("2BP01", absl::StrCat("cannot change what partition \"", std::string(bare_name(name)), "\" depends on"),
                 -1),
@@ -373,11 +359,9 @@ Status Definer::alter_partition(const ast::AlterTableCommand& command, const ast
   if (command.action == ast::AlterTableAction::kSetOwner) return set_owner(command.owner, key);
   if (command.action == ast::AlterTableAction::kTrigger && command.triggers == ast::TriggerSet::kNamed)
     return set_firing(command, key);
-  auto view = std::make_shared<View>(*next().views[key]);
-  auto partition = std::make_shared<DeclaredPartition>(*view->partition);
+  auto partition = std::make_shared<DeclaredPartition>(*next().find_partition(key));
   SCYPER_RETURN_IF_ERROR(change_partition(command, key, partition.get()));
-  view->partition = std::move(partition);
-  next().views[key] = std::move(view);
+  put_partition(key, std::move(partition));
   return Status();
 }
 

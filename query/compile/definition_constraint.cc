@@ -22,6 +22,13 @@ int find_column(const storage::TableSchema& schema, std::string_view name) {
   return -1;
 }
 
+std::string column_list(const storage::TableSchema& schema) {
+  std::string text;
+  for (size_t c = 0; c < storage::visible_columns(schema); c++)
+    absl::StrAppend(&text, c == 0 ? "" : ", ", quote_identifier(schema.columns[c].name));
+  return text;
+}
+
 // A unique index of a partitioned table is unique per partition: it must contain the partition column.
 Status check_unique(const storage::TableSchema& schema, const storage::IndexDef& index) {
   if (!index.unique || schema.scheme == storage::PartitionScheme::kShared) return absl::OkStatus();

@@ -8,6 +8,7 @@
 #include "compile/domain_check.h"
 #include "parse/printer.h"
 #include "parse/type_resolver.h"
+#include "query/error_status.h"
 
 // CREATE, ALTER and DROP DOMAIN.
 namespace scyper::query {
@@ -164,20 +165,9 @@ Status Definer::define_domain_rule(const ast::Constraint& constraint, const std:
   }
 }
 
-namespace {
-// PostgreSQL tells no places of what a domain is defined by.
-Status without_place(const Status& status) {
-  if (status.ok()) return status;
-  Status plain = sql_error(sqlstate_of(status), std::string(status.message()));
-  if (std::string detail = detail_of(status); !detail.empty()) plain = with_detail(plain, detail);
-  std::string hint = hint_of(status);
-  return hint.empty() ? plain : with_hint(plain, hint);
-}
-}  // namespace
-
 Status Definer::domain_default(const ast::Expr& expr, Domain* domain) {
   Binder binder(next(), text_);
-  SCYPER_RETURN_IF_ERROR(without_place(binder.bind_constant(expr, domain->base).status()));
+  SCYPER_RETURN_IF_ERROR(without_position(binder.bind_constant(expr, domain->base).status()));
   domain->default_text = sequence_default(expr);
   if (domain->default_text.empty()) domain->default_text = to_sql(expr);
   return absl::OkStatus();
@@ -199,7 +189,7 @@ Status Definer::add_domain_check(const ast::Constraint& constraint, Domain* doma
   check.name = constraint.name.empty() ? base : constraint.name;
   for (int i = 1; is_taken(check.name); i++) check.name = absl::StrCat(base, i);
   Binder binder(next(), text_);
-  SCYPER_RETURN_IF_ERROR(without_place(binder.bind_domain_check(*constraint.expr, domain->base).status()));
+  SCYPER_RETURN_IF_ERROR(without_position(binder.bind_domain_check(*constraint.expr, domain->base).status()));
   check.expression = to_sql(*constraint.expr);
   check.is_validated = !constraint.not_valid;
   if (check.is_validated) SCYPER_RETURN_IF_ERROR(check_domain_columns(*domain, &check));

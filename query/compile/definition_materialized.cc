@@ -48,10 +48,7 @@ void Definer::note_materialized_view(const ast::CreateTableAsStatement& create, 
   view->query = with_stars_expanded(to_sql(*create.query));
   view->relations.assign(relations.begin(), relations.end());
   view->is_populated = create.with_data || says_filled(create.options);
-  std::string columns;
-  const storage::TableSchema& schema = next().find_table(name)->schema();
-  for (size_t c = 0; c < storage::visible_columns(schema); c++)
-    absl::StrAppend(&columns, c == 0 ? "" : ", ", quote_identifier(schema.columns[c].name));
+  const std::string columns = column_list(next().find_table(name)->schema());
   definition_text_ = absl::StrCat("CREATE MATERIALIZED VIEW ", written_name, " (", columns, ")",
                                   view->is_populated ? absl::StrCat(" WITH (", filled_text(), ")") : "", " AS ",
                                   view->query, " WITH NO DATA");

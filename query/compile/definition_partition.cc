@@ -24,16 +24,9 @@ namespace {
 
 constexpr size_t kPartitionKeysMax = 32;  // PostgreSQL's
 
-std::string list_of_columns(const storage::TableSchema& schema) {
-  std::string text;
-  for (size_t c = 0; c < storage::visible_columns(schema); c++)
-    absl::StrAppend(&text, c == 0 ? "" : ", ", quote_identifier(schema.columns[c].name));
-  return text;
-}
-
 std::string query_of_partition(const Catalog& catalog, const DeclaredPartition& partition,
                                const storage::TableSchema& root) {
-  return absl::StrCat("SELECT ", list_of_columns(root), " FROM ", quote_identifier(root.name), " WHERE ",
+  return absl::StrCat("SELECT ", column_list(root), " FROM ", quote_identifier(root.name), " WHERE ",
                       partition_condition(catalog, partition));
 }
 
@@ -43,7 +36,7 @@ bool is_word(const ast::Expr& expr, std::string_view word) {
   return ref != nullptr && ref->name.size() == 1 && ref->name[0] == word;
 }
 
-// Of errors about its values.
+// The position of errors about the values of a bound.
 int32_t place_of(const ast::PartitionBound& bound) {
   return bound.from.empty() ? bound.location : bound.from[0]->location;
 }
@@ -286,8 +279,7 @@ bool Definer::has_same_key(const ast::Constraint& constraint, const std::string&
   const bool is_primary_wanted = constraint.kind == ast::ConstraintKind::kPrimaryKey;
   return std::any_of(schema.indexes.begin(), schema.indexes.end(), [&](const storage::IndexDef& index) {
     if (!index.unique || index.partial || (is_primary_wanted && !index.primary)) return false;
-    std::vector<std::string> names;
-    for (const uint32_t c : index.columns) names.push_back(schema.columns[c].name);
+    std::vector<std::string> names = key_names(schema, index);
     std::sort(names.begin(), names.end());
     return names == wanted;
   });
@@ -384,19 +376,16 @@ Status Definer::rename_in_partitions(TableId root, const std::string& from, cons
   };
   rename_key(&next().rules[root].partitioning);
   for (const View* old : partitions_below(next(), root)) {
-    auto view = std::make_shared<View>(*old);
     auto partition = std::make_shared<DeclaredPartition>(*old->partition);
     rename_key(&partition->partitioning);
-    for (DeclaredPartition::Check& check : partition->checks) renamed(&check.expression);
+    for (CheckRule& check : partition->checks) renamed(&check.expression);
     if (auto value = partition->defaults.extract(from); !value.empty()) {
       value.key() = to;
       partition->defaults.insert(std::move(value));
     }
-    const std::vector<std::string> before = view->column_names;
-    const std::string name = view->name;
-    view->partition = std::move(partition);
-    std::replace(view->column_names.begin(), view->column_names.end(), from, to);
-    next().views[name] = std::move(view);
+    const std::vector<std::string> before = old->column_names;
+    const std::string name = old->name;
+    put_partition(name, std::move(partition));
     SCYPER_RETURN_IF_ERROR(rename_column_below_views(name, before));
   }
   remake_partitions(root);

@@ -203,7 +203,7 @@ Status Definer::define_serial(const storage::TableSchema& schema, uint32_t colum
   sequence.owner = schema.id;
   sequence.owner_column = column;
   sequence.is_identity = identity != Identity::kNone;
-  rules->columns[column].default_text = absl::StrCat("\" nextval\"(", sequence.id.value(), ")");
+  rules->columns[column].default_text = sequence_draw(sequence.id);
   rules->columns[column].identity = identity;
   const std::string name = sequence.name;
   next().sequences[name] = std::make_shared<storage::Sequence>(std::move(sequence));
@@ -220,7 +220,7 @@ Status Definer::drop_sequence(const std::string& name, const ast::DropStatement&
     result->notices.push_back(absl::StrCat("NOTICE:  sequence \"", name, "\" does not exist, skipping"));
     return absl::OkStatus();
   }
-  const std::string use = absl::StrCat("\" nextval\"(", found->second->definition().id.value(), ")");
+  const std::string use = sequence_draw(found->second->definition().id);
   for (const auto& [table_name, table] : next().tables) {
     const storage::TableSchema& schema = table->schema();
     auto& columns = next().rules[schema.id].columns;
@@ -259,7 +259,7 @@ Status Definer::drop_uses_of_sequences(const std::string& name, int column, cons
   for (const auto& [sequence_name, sequence] : next().sequences) {
     const storage::SequenceDefinition& definition = sequence->definition();
     if (definition.owner != id || (column >= 0 && definition.owner_column != static_cast<uint32_t>(column))) continue;
-    const std::string use = absl::StrCat("\" nextval\"(", definition.id.value(), ")");
+    const std::string use = sequence_draw(definition.id);
     for (const auto& [other, table] : next().tables) {
       const bool goes = std::find(dropped.begin(), dropped.end(), other) != dropped.end();
       if (goes || (column < 0 && other == name)) continue;

@@ -200,7 +200,7 @@ std::string Definer::sequence_default(const ast::Expr& expr) {
     break;
   }
   if (found == next().sequences.end()) return "";
-  return absl::StrCat("\" nextval\"(", found->second->definition().id.value(), ")");
+  return sequence_draw(found->second->definition().id);
 }
 
 Status Definer::define_default(const ast::Expr& expr, const SqlType& type, TableRules::Column* rule) {

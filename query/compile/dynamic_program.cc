@@ -10,6 +10,7 @@
 #include "compile/search_path.h"
 #include "compile/statement_kind.h"
 #include "parse/printer.h"
+#include "query/error_status.h"
 #include "query/named_text.h"
 #include "query/role_mark.h"
 #include "query/search_path.h"
@@ -25,14 +26,6 @@ constexpr size_t kDynamicProgramsMax = 256;
 constexpr size_t kDynamicBytesMax = size_t{64} << 20;  // an estimate of the bytes of all kept programs
 
 Status refused() { return sql_error("0A000", "statements that control something are not supported in EXECUTE"); }
-
-// A position in the made text means nothing in the statement that runs.
-Status without_place(const Status& failed) {
-  Status plain = sql_error(sqlstate_of(failed), std::string(failed.message()));
-  if (std::string detail = detail_of(failed); !detail.empty()) plain = with_detail(plain, detail);
-  if (std::string hint = hint_of(failed); !hint.empty()) plain = with_hint(plain, hint);
-  return plain;
-}
 
 // EXPLAIN that only plans its statement.
 bool plans_only(const ExplainOptions& options) { return !options.analyze || options.compiled; }
@@ -81,7 +74,7 @@ StatusOr<std::string> Compiler::explained_query(std::string_view text, const ast
   if (count > types.size()) return sql_error("42P02", absl::StrCat("there is no parameter $", types.size() + 1));
   const std::vector<SqlType> given(types.begin(), types.begin() + static_cast<ptrdiff_t>(count));
   auto plan = explain_plan(text, *explain.statement, count, std::move(catalog), options, given);
-  if (!plan.ok()) return without_place(plan.status());
+  if (!plan.ok()) return without_position(plan.status());
   return rows_query(*plan, options.json);
 }
 
@@ -184,7 +177,7 @@ StatusOr<std::shared_ptr<Program>> Compiler::make_dynamic_program(
       if (type.id == TypeId::kUnknown) type = make_type(TypeId::kText);
     program = make_program(text, statement, count, given, catalog, routines, analysed, names);
   }
-  if (!program.ok()) return without_place(program.status());
+  if (!program.ok()) return without_position(program.status());
   return program;
 }
 

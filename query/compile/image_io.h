@@ -101,6 +101,26 @@ void walk_id(IO& io, T& id) {
   id = T(value);
 }
 
+// Enums are numbered anew in each process: an image numbers them as it has them.
+template <typename IO>
+void walk(IO& io, SqlType& type) {
+  io.number(type.id);
+  io.number(type.element);
+  io.number(type.precision);
+  io.number(type.scale);
+  if (type.id != TypeId::kEnum && type.element != TypeId::kEnum) return io.number(type.length);
+  io.enum_number(type.length);
+}
+
+template <typename IO>
+void walk(IO& io, std::vector<CheckRule>& checks) {
+  checks.resize(io.count(checks.size()));
+  for (CheckRule& check : checks) {
+    io.text(check.name);
+    io.text(check.expression);
+  }
+}
+
 // Roles, owners and rights: at the end of a catalog's image, once its objects have been written or read.
 void encode_access(ImageWriter* out, Catalog* catalog);
 void decode_access(ImageReader* in, Catalog* catalog);

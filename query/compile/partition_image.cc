@@ -10,23 +10,13 @@ namespace scyper::query {
 namespace {
 
 template <typename IO>
-void walk_type(IO& io, SqlType& type) {
-  io.number(type.id);
-  io.number(type.element);
-  io.number(type.precision);
-  io.number(type.scale);
-  if (type.id != TypeId::kEnum && type.element != TypeId::kEnum) return io.number(type.length);
-  io.enum_number(type.length);
-}
-
-template <typename IO>
 void walk(IO& io, Partitioning& partitioning) {
   io.number(partitioning.by);
   partitioning.keys.resize(io.count(partitioning.keys.size()));
   for (Partitioning::Key& key : partitioning.keys) {
     io.text(key.expression);
     io.text(key.column);
-    walk_type(io, key.type);
+    walk(io, key.type);
   }
 }
 
@@ -50,11 +40,7 @@ void walk(IO& io, DeclaredPartition& partition) {
   walk(io, partition.bound.from);
   walk(io, partition.bound.to);
   walk(io, partition.partitioning);
-  partition.checks.resize(io.count(partition.checks.size()));
-  for (DeclaredPartition::Check& check : partition.checks) {
-    io.text(check.name);
-    io.text(check.expression);
-  }
+  walk(io, partition.checks);
 }
 
 }  // namespace

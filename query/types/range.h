@@ -29,7 +29,7 @@ inline Range empty_range() { return {true, {}, {}}; }
 TypeId range_element(TypeId range);
 // kUnknown: no range has such elements.
 TypeId range_of_element(TypeId element);
-// What a range or a multirange is of; of another type the type itself.
+// The type of the bounds of a range or multirange; for another type, that type.
 TypeId innermost_element(TypeId type);
 
 // As ordered bytes: empty ranges first, then by the lower bound, then by the upper one. Bytes of ranges of numerics

@@ -57,7 +57,7 @@ class QueryBuilder {
 using PushWord = std::function<Status(QueryBuilder* builder, std::string_view word, uint8_t weights, bool is_prefix)>;
 enum class QuerySyntax : uint8_t { kStandard, kPlain, kWeb };
 Status text_query_parse(std::string_view text, QuerySyntax syntax, const PushWord& push, TextQuery* out);
-// As tsquery's input function.
+// The input function of tsquery.
 Status text_query_parse(std::string_view text, TextQuery* out);
 std::string text_query_text(const TextQuery& query);
 std::string text_query_text(const TextQuery& query, size_t from);

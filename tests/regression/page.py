@@ -13,12 +13,14 @@ INTRODUCTION = """# PostgreSQL's regression files
 `make test-regression` runs the SQL files of PostgreSQL 15's source package through psql, on PostgreSQL and on a node, and compares each
 statement (tests/regression). This page is made by `tests/regression/page.py build/regression/report.json`.
 
-A statement is *same* when both sides give the same rows or the same SQLSTATE. *Refused*: an error here only. *Taken*: an error there only.
+A statement is *same* when both sides give the same rows, or the same SQLSTATE.
+
+*Refused*: an error here only. *Taken*: an error there only.
 *State*: two SQLSTATEs. *Plan* and *listing*: EXPLAIN and `\\d`, whose texts differ. *Wrong*: other rows though all statements of the file
 before had the same outcome. *Later*: other rows after a difference. Most of the wrong ones show plans, other objects of the system's tables,
 or equal rows of ORDER BY in another order.
 
-One statement that fails takes others with it: the tables that a file could not create are most of what it misses.
+A statement that fails takes others with it: most of what a file misses needs a table that it could not create.
 """
 KINDS = ["same", "refused", "taken", "state", "later", "wrong", "plan", "listing", "lost"]
 

@@ -154,6 +154,12 @@ struct ForeignKey {
 
 enum class Identity : uint8_t { kNone, kByDefault, kAlways };
 
+// A default that draws from a sequence: by its number, which its name does not outlive.
+constexpr std::string_view kSequenceDraw = "\" nextval\"(";
+inline std::string sequence_draw(SequenceId id) {
+  return std::string(kSequenceDraw) + std::to_string(id.value()) + ")";
+}
+
 // Rules of a table that storage does not know of, as SQL text.
 struct TableRules {
   using Check = CheckRule;

@@ -28,6 +28,15 @@ inline std::vector<std::string> notices_of(const Status& status) {
   return absl::StrSplit(std::string(*payload), '\0');
 }
 
+// The error without its position: of a text that nobody has written, or where PostgreSQL tells none.
+inline Status without_position(const Status& status) {
+  if (status.ok()) return status;
+  Status plain = sql_error(sqlstate_of(status), std::string(status.message()));
+  if (std::string detail = detail_of(status); !detail.empty()) plain = with_detail(plain, detail);
+  if (std::string hint = hint_of(status); !hint.empty()) plain = with_hint(plain, hint);
+  return plain;
+}
+
 // CONTEXT: where an error happened, as "COPY t, line 3".
 constexpr char kContextUrl[] = "scyper/context";
 

@@ -48,15 +48,14 @@ struct CheckRule {
   std::string expression;  // SQL
 };
 
-// What makes a view a partition. Immutable.
+// The part of a view that makes it a partition. Immutable.
 struct DeclaredPartition {
-  using Check = CheckRule;
   TableId id;      // a number of its own
   TableId root;    // the table that has the rows
   TableId parent;  // the root, or a partition that is partitioned itself
   PartitionBound bound;
   Partitioning partitioning;                    // kNothing: a leaf
-  std::vector<Check> checks;                    // CHECK and NOT NULL of its own
+  std::vector<CheckRule> checks;                // CHECK and NOT NULL of its own
   std::map<std::string, std::string> defaults;  // column -> SQL: of rows that are inserted into the partition itself
 };
 

@@ -419,6 +419,7 @@ class Definer {
   StatusOr<std::pair<TableId, TableId>> partitioned_relation(const ast::Name& name, int32_t location);
   Status define_partition_rule(const ast::Constraint& constraint, const std::string& column, const std::string& name,
                                DeclaredPartition* partition);
+  Status define_partition_default(const ast::Expr& expr, const std::string& column, DeclaredPartition* partition);
   bool has_same_key(const ast::Constraint& constraint, const std::string& column,
                     const storage::TableSchema& schema) const;
   Status define_partition_rules(const ast::CreateTableStatement& create, DeclaredPartition* partition);
@@ -451,8 +452,10 @@ class Definer {
   std::vector<std::string> indexes_to_keep(const storage::TableSchema& mine, const storage::TableSchema& theirs);
   Status take_in(const std::string& name, std::shared_ptr<DeclaredPartition> partition);
   Status detach_partition(const ast::AlterTableCommand& command, const ast::Name& parent);
+  bool attaches_index(const ast::AlterTableStatement& alter, ResultSet* result) const;
   Status alter_partition(const ast::AlterTableStatement& alter);
   Status alter_partition(const ast::AlterTableCommand& command, const ast::Name& name);
+  Status check_rows_of(const std::string& partition, const CheckRule& check, Status violated);
   Status change_partition(const ast::AlterTableCommand& command, const std::string& key, DeclaredPartition* partition);
   Status create_partition_index(const ast::CreateIndexStatement& create, const DeclaredPartition& partition,
                                 ResultSet* result);

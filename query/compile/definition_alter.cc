@@ -14,6 +14,7 @@
 #include "parse/text.h"
 #include "parse/type_resolver.h"
 #include "plan/access_path.h"
+#include "query/error_status.h"
 #include "query/key_rules.h"
 #include "query/rows_elsewhere.h"
 #include "runtime/memory.h"
@@ -112,12 +113,7 @@ Status Definer::alter_table(const ast::AlterTableStatement& alter, ResultSet* re
   if (is_materialized) return alter_materialized_view(alter, result);
   if (alter.object == ast::ObjectKind::kMaterializedView && name_taken(alter.table.name.back()))
     return error("42809", absl::StrCat("\"", alter.table.name.back(), "\" is not a materialized view"), -1);
-  // an index of a partitioned table is one of all its partitions already
-  if (alter.object == ast::ObjectKind::kIndex && old_->index_tables.count(alter.table.name.back()) != 0 &&
-      alter.commands[0].action == ast::AlterTableAction::kAttachPartition) {
-    result->command_tag = "ALTER INDEX";
-    return Status();
-  }
+  if (attaches_index(alter, result)) return Status();
   if (alter.object != ast::ObjectKind::kTable && alter.object != ast::ObjectKind::kMaterializedView)
     return error("0A000", absl::StrCat("ALTER of this object: ", alter.commands[0].action_name, " is not supported"),
                  -1);
@@ -523,7 +519,8 @@ Status Definer::set_default(const ast::AlterTableCommand& command, const std::st
                  absl::StrCat("column \"", command.name, "\" of relation \"", name, "\" is a generated column"), -1);
   rule.default_text.clear();
   forget_in_partitions(schema.id, command.name, /*with_checks=*/false);
-  return command.expr == nullptr ? absl::OkStatus() : define_default(*command.expr, schema.columns[column].type, &rule);
+  if (command.expr == nullptr) return absl::OkStatus();
+  return without_position(define_default(*command.expr, schema.columns[column].type, &rule));
 }
 
 Status Definer::set_not_null(const ast::AlterTableCommand& command, const std::string& name) {

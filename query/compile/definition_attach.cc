@@ -10,6 +10,7 @@
 #include "parse/printer.h"
 #include "parse/sql_parser.h"
 #include "parse/text.h"
+#include "query/error_status.h"
 
 // Partitions that come, go and change (query/partitioning.h): ATTACH, DETACH, DROP, TRUNCATE, ALTER TABLE, CREATE
 // INDEX.
@@ -295,6 +296,8 @@ Status Definer::detach_partition(const ast::AlterTableCommand& command, const as
   rules.access = view->access;
   rules.partitioning = partition.partitioning;
   rules.foreign_keys = next().rules[partition.root].foreign_keys;
+  for (const auto& [column, text] : partition.defaults)
+    rules.columns[static_cast<size_t>(find_column(next().find_table(name)->schema(), column))].default_text = text;
   const TableId id = next().find_table(name)->schema().id;
   give_partitions(below, partition.id, id, id);
   rules.checks.insert(rules.checks.end(), partition.checks.begin(), partition.checks.end());
@@ -303,6 +306,16 @@ Status Definer::detach_partition(const ast::AlterTableCommand& command, const as
                          columns, ") INSERT INTO ", quote_identifier(name), " (", columns, ") SELECT ", columns,
                          " FROM moved"));
   return Status();
+}
+
+// ALTER INDEX ... ATTACH PARTITION: nothing is left to do. An index of a partitioned table is one of all its
+// partitions.
+bool Definer::attaches_index(const ast::AlterTableStatement& alter, ResultSet* result) const {
+  if (alter.object != ast::ObjectKind::kIndex || old_->index_tables.count(alter.table.name.back()) == 0 ||
+      alter.commands[0].action != ast::AlterTableAction::kAttachPartition)
+    return false;
+  result->command_tag = "ALTER INDEX";
+  return true;
 }
 
 Status Definer::alter_partition(const ast::AlterTableStatement& alter) {
@@ -365,6 +378,13 @@ Status Definer::alter_partition(const ast::AlterTableCommand& command, const ast
   return Status();
 }
 
+// A rule that has come: the rows that are there meet it, or that is the error.
+Status Definer::check_rows_of(const std::string& partition, const CheckRule& check, Status violated) {
+  SCYPER_ASSIGN_OR_RETURN(const bool holds, has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(partition),
+                                                                     " WHERE NOT (", check.expression, ") LIMIT 1")));
+  return holds ? Status() : violated;
+}
+
 Status Definer::change_partition(const ast::AlterTableCommand& command, const std::string& key,
                                  DeclaredPartition* partition) {
   const auto table = next().find_table(partition->root);
@@ -375,18 +395,15 @@ Status Definer::change_partition(const ast::AlterTableCommand& command, const st
   };
   switch (command.action) {
     case ast::AlterTableAction::kAddConstraint: {
-      const ast::Constraint& constraint = *command.constraint;
-      SCYPER_RETURN_IF_ERROR(define_partition_rule(constraint, "", key, partition));
-      if (constraint.kind != ast::ConstraintKind::kCheck) break;
-      SCYPER_ASSIGN_OR_RETURN(const bool holds,
-                              has_no_rows(absl::StrCat("SELECT 1 FROM ", quote_identifier(key), " WHERE NOT (",
-                                                       partition->checks.back().expression, ") LIMIT 1")));
-      if (!holds)
-        return error("23514",
-                     absl::StrCat("check constraint \"", partition->checks.back().name, "\" of relation \"",
-                                  std::string(bare_name(key)), "\" is violated by some row"),
-                     -1);
-      break;
+      const size_t known = partition->checks.size();
+      SCYPER_RETURN_IF_ERROR(define_partition_rule(*command.constraint, "", key, partition));
+      if (partition->checks.size() == known) break;
+      const CheckRule& check = partition->checks.back();
+      return check_rows_of(key, check,
+                           error("23514",
+                                 absl::StrCat("check constraint \"", check.name, "\" of relation \"",
+                                              std::string(bare_name(key)), "\" is violated by some row"),
+                                 -1));
     }
     case ast::AlterTableAction::kDropConstraint: {
       const size_t before = partition->checks.size();
@@ -398,16 +415,24 @@ Status Definer::change_partition(const ast::AlterTableCommand& command, const st
                      -1);
       break;
     }
-    case ast::AlterTableAction::kSetNotNull:
+    case ast::AlterTableAction::kSetNotNull: {
+      const size_t known = partition->checks.size();
       SCYPER_RETURN_IF_ERROR(must_exist(command.name));
+      rule.kind = ast::ConstraintKind::kNotNull;
       SCYPER_RETURN_IF_ERROR(define_partition_rule(rule, command.name, key, partition));
-      break;
-    case ast::AlterTableAction::kSetDefault: {
+      if (partition->checks.size() == known) break;
+      return check_rows_of(key, partition->checks.back(),
+                           error("23502",
+                                 absl::StrCat("column \"", command.name, "\" of relation \"",
+                                              std::string(bare_name(key)), "\" contains null values"),
+                                 -1));
+    }
+    case ast::AlterTableAction::kSetDefault:
       SCYPER_RETURN_IF_ERROR(must_exist(command.name));
       partition->defaults.erase(command.name);
-      if (command.expr != nullptr) partition->defaults[command.name] = to_sql(*command.expr);
+      if (command.expr != nullptr)
+        return without_position(define_partition_default(*command.expr, command.name, partition));
       break;
-    }
     case ast::AlterTableAction::kAddColumn:
       return error("42809", "cannot add column to a partition", -1);
     case ast::AlterTableAction::kDropColumn:

@@ -219,6 +219,16 @@ StatusOr<std::pair<TableId, TableId>> Definer::partitioned_relation(const ast::N
   return error("42P17", absl::StrCat("\"", std::string(bare_name(key)), "\" is not partitioned"), -1);
 }
 
+Status Definer::define_partition_default(const ast::Expr& expr, const std::string& column,
+                                         DeclaredPartition* partition) {
+  const storage::TableSchema& schema = next().find_table(partition->root)->schema();
+  Binder binder(next(), text_);
+  const SqlType type = schema.columns[static_cast<size_t>(find_column(schema, column))].type;
+  SCYPER_RETURN_IF_ERROR(binder.bind_constant(expr, type).status());
+  partition->defaults[column] = to_sql(expr);
+  return Status();
+}
+
 // Rules of one partition alone: they are checked where its rows change.
 Status Definer::define_partition_rule(const ast::Constraint& constraint, const std::string& column,
                                       const std::string& name, DeclaredPartition* partition) {
@@ -228,19 +238,15 @@ Status Definer::define_partition_rule(const ast::Constraint& constraint, const s
       return Status();
     case ast::ConstraintKind::kNotNull: {
       const int position = find_column(table->schema(), column);
-      if (table->schema().columns[static_cast<size_t>(position)].not_null) return Status();
-      partition->checks.push_back(
-          {absl::StrCat(column, "_not_null"), absl::StrCat(quote_identifier(column), " IS NOT NULL")});
+      const CheckRule check{absl::StrCat(column, "_not_null"), absl::StrCat(quote_identifier(column), " IS NOT NULL")};
+      const bool is_known = std::any_of(partition->checks.begin(), partition->checks.end(),
+                                        [&](const auto& other) { return other.expression == check.expression; });
+      if (!is_known && !table->schema().columns[static_cast<size_t>(position)].not_null)
+        partition->checks.push_back(check);
       return Status();
     }
-    case ast::ConstraintKind::kDefault: {
-      Binder binder(next(), text_);
-      const int position = find_column(table->schema(), column);
-      const SqlType type = table->schema().columns[static_cast<size_t>(position)].type;
-      SCYPER_RETURN_IF_ERROR(binder.bind_constant(*constraint.expr, type).status());
-      partition->defaults[column] = to_sql(*constraint.expr);
-      return Status();
-    }
+    case ast::ConstraintKind::kDefault:
+      return define_partition_default(*constraint.expr, column, partition);
     case ast::ConstraintKind::kCheck: {
       Binder binder(next(), text_);
       SCYPER_ASSIGN_OR_RETURN(const BoundPtr bound, binder.bind_check(*constraint.expr, table));
@@ -375,6 +381,7 @@ Status Definer::rename_in_partitions(TableId root, const std::string& from, cons
     }
   };
   rename_key(&next().rules[root].partitioning);
+  std::vector<std::pair<std::string, std::vector<std::string>>> renamed_views;  // with their columns until now
   for (const View* old : partitions_below(next(), root)) {
     auto partition = std::make_shared<DeclaredPartition>(*old->partition);
     rename_key(&partition->partitioning);
@@ -386,9 +393,10 @@ Status Definer::rename_in_partitions(TableId root, const std::string& from, cons
     const std::vector<std::string> before = old->column_names;
     const std::string name = old->name;
     put_partition(name, std::move(partition));
-    SCYPER_RETURN_IF_ERROR(rename_column_below_views(name, before));
+    renamed_views.emplace_back(name, before);
   }
   remake_partitions(root);
+  for (const auto& [name, before] : renamed_views) SCYPER_RETURN_IF_ERROR(rename_column_below_views(name, before));
   return Status();
 }
 
